@@ -10,7 +10,7 @@ import (
 // differentiator walks the graph of a loss in reverse for Program. It differs from gorgonia.Grad in
 // three ways. It sums terms by our own n-ary Add, since stock adds allocate, run on one core and
 // overwrite our buffers. It builds only what lies on a path to a parameter (or hook) whose gradient
-// is wanted. And it can recompute blocks.
+// is wanted. And it can recompute values.
 type differentiator struct {
 	b       *Builder
 	order   gorgonia.Nodes // ancestors of the loss, children before parents
@@ -28,9 +28,7 @@ func differentiate(b *Builder, loss *gorgonia.Node, recompute Recompute) (gorgon
 	for _, p := range b.params {
 		d.useful[p.node], d.parameters[p.node] = true, true
 	}
-	if recompute == RecomputeBlock {
-		d.rebuild = newRebuilder(b, d.order)
-	}
+	d.rebuild = newRebuilder(b, d.order, recompute)
 	if err := d.walk(loss); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+	"slices"
 )
 
 // ProgramOptions say what a Program computes and how.
@@ -86,8 +87,8 @@ func stages() []stage {
 
 // Compile builds a graph by the build function and takes it through all stages to a Program.
 func Compile(o ProgramOptions, build BuildFunc) (*Program, error) {
-	if o.Recompute != "" && o.Recompute != RecomputeNone && o.Recompute != RecomputeBlock {
-		return nil, errors.Errorf("graph: recompute: want %q or %q, got %q", RecomputeNone, RecomputeBlock, o.Recompute)
+	if !slices.Contains([]Recompute{"", RecomputeNone, RecomputeCheap, RecomputeBlock}, o.Recompute) {
+		return nil, errors.Errorf("graph: recompute: want %q, %q or %q, got %q", RecomputeNone, RecomputeCheap, RecomputeBlock, o.Recompute)
 	}
 	if build == nil {
 		return nil, errors.New("graph: want a function that builds the graph, got nil")

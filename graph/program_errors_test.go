@@ -54,7 +54,7 @@ func TestCompileErrors(t *testing.T) {
 		build graph.BuildFunc
 		want  string
 	}{
-		{graph.ProgramOptions{Recompute: "some"}, simple, `recompute: want "none" or "block", got "some"`},
+		{graph.ProgramOptions{Recompute: "some"}, simple, `recompute: want "none", "cheap" or "block", got "some"`},
 		{graph.ProgramOptions{}, nil, "want a function"},
 		{graph.ProgramOptions{}, func(*graph.Builder) (graph.Roots, error) { return graph.Roots{}, fmt.Errorf("no model") }, "no model"},
 		{graph.ProgramOptions{}, func(*graph.Builder) (graph.Roots, error) { return graph.Roots{}, nil }, "want a loss or an output, got neither"},

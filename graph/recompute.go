@@ -12,27 +12,36 @@ type Recompute string
 const (
 	// RecomputeNone keeps every tensor that the backward pass reads.
 	RecomputeNone Recompute = "none"
+	// RecomputeCheap keeps the results of products and attention, and computes norms, activations and
+	// gates again (Recomputable) in the backward pass, with the same bits.
+	RecomputeCheap Recompute = "cheap"
 	// RecomputeBlock keeps the values that pass between blocks (Builder.Block) and computes the
 	// others again in the backward pass, with the same bits.
 	RecomputeBlock Recompute = "block"
 )
 
-// rebuilder makes second copies of the nodes inside blocks when the backward pass reads them. Nodes
-// run in the order in which they are made, so a copy runs just before its reader.
+// rebuilder makes second copies of nodes when the backward pass reads them: of Recomputables, or of
+// all nodes inside blocks. Nodes run in the order in which they are made, so a copy runs just before
+// its reader.
 type rebuilder struct {
 	b      *Builder
+	cheap  bool                    // copies Recomputables alone
 	kept   map[*gorgonia.Node]bool // nodes that are hooked, or read outside their block: not copied
 	copies map[*gorgonia.Node]*gorgonia.Node
 }
 
-func newRebuilder(b *Builder, order gorgonia.Nodes) *rebuilder {
-	r := &rebuilder{b: b, kept: map[*gorgonia.Node]bool{}, copies: map[*gorgonia.Node]*gorgonia.Node{}}
+// newRebuilder returns nil for RecomputeNone.
+func newRebuilder(b *Builder, order gorgonia.Nodes, recompute Recompute) *rebuilder {
+	if recompute != RecomputeCheap && recompute != RecomputeBlock {
+		return nil
+	}
+	r := &rebuilder{b: b, cheap: recompute == RecomputeCheap, kept: map[*gorgonia.Node]bool{}, copies: map[*gorgonia.Node]*gorgonia.Node{}}
 	for _, n := range b.hooked { // a hook runs once, and its value is kept in any case
 		r.kept[n] = true
 	}
 	for _, n := range order {
 		for _, c := range Inputs(n) {
-			if b.blocks[c.ID()] != b.blocks[n.ID()] {
+			if !r.cheap && b.blocks[c.ID()] != b.blocks[n.ID()] {
 				r.kept[c] = true
 			}
 		}
@@ -43,7 +52,12 @@ func newRebuilder(b *Builder, order gorgonia.Nodes) *rebuilder {
 // node returns the node that the gradient of reader reads instead of x. A nil rebuilder recomputes
 // nothing.
 func (r *rebuilder) node(x, reader *gorgonia.Node) *gorgonia.Node {
-	if r == nil || r.kept[x] || r.b.blocks[x.ID()] == 0 || r.b.blocks[x.ID()] != r.b.blocks[reader.ID()] {
+	if r == nil || r.kept[x] || opOf(x) == nil {
+		return x
+	}
+	block := r.b.blocks[x.ID()]
+	_, recomputable := opOf(x).Primitive.(Recomputable)
+	if r.cheap && !recomputable || !r.cheap && (block == 0 || block != r.b.blocks[reader.ID()]) {
 		return x
 	}
 	return r.copy(x)
@@ -53,15 +67,13 @@ func (r *rebuilder) copy(x *gorgonia.Node) *gorgonia.Node {
 	if c, ok := r.copies[x]; ok {
 		return c
 	}
-	op := opOf(x)
-	if op == nil {
-		return x
-	}
-	inputs := Inputs(x)
+	op, inputs := opOf(x), Inputs(x)
 	for i, c := range inputs {
 		inputs[i] = r.node(c, x)
 	}
-	if op.primary == nil {
+	if r.cheap {
+		r.copies[x] = op.Primitive.(Recomputable).Again(r.b, inputs)
+	} else if op.primary == nil {
 		r.copies[x] = r.b.Apply(op.Primitive, inputs...)
 	} else {
 		r.copies[x] = r.copySecondary(x, inputs)

@@ -16,7 +16,7 @@ func (spec Spec) TrainingMemory(batch int, recompute graph.Recompute) graph.Memo
 	cost, tokens := spec.Cost(), float64(batch)*float64(spec.Seq)
 	parameters := float32Bytes * float64(cost.Parameters)
 	activations := tokens * float64(cost.ActivationBytes)
-	if recompute == graph.RecomputeBlock { // what flows between blocks, and one block
+	if recompute != graph.RecomputeNone && recompute != "" { // at least what flows between blocks, and one block
 		kept, block := tokens*float32Bytes*float64(max(cost.StreamSize, spec.Shape().Kept)), activations/float64(spec.Depth())
 		first := block + kept*float64(spec.LoopEnd) + spec.passGradients() // the backward pass of a loop's first pass begins
 		activations = min(activations, max(block+kept*float64(spec.Depth()), first))

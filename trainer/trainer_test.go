@@ -86,7 +86,7 @@ func TestInitFrom(t *testing.T) {
 // the same bits.
 func TestThreadsAndRecompute(t *testing.T) {
 	text := corpus(t)
-	runs := [][]string{nil, {"train.recompute=block"}, nil}
+	runs := [][]string{nil, {"train.recompute=block"}, {"train.recompute=cheap"}, nil}
 	var want []string
 	for _, sets := range runs {
 		out := filepath.Join(t.TempDir(), "run")

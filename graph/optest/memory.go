@@ -14,7 +14,7 @@ import (
 func SameInAnyMemory(t *testing.T, program func(o graph.ProgramOptions) *graph.Program) {
 	t.Helper()
 	var want [][]float64
-	for _, o := range []graph.ProgramOptions{{Separate: true}, {}, {Recompute: graph.RecomputeBlock}} {
+	for _, o := range []graph.ProgramOptions{{Separate: true}, {}, {Recompute: graph.RecomputeCheap}, {Recompute: graph.RecomputeBlock}} {
 		p := program(o)
 		var got [][]float64
 		for range 2 {

@@ -38,6 +38,8 @@ func checkCost(t *testing.T, spec models.Spec) {
 	assert.Equal(t, 3*cost.ForwardFLOPs, cost.TrainFLOPs())
 	assert.Equal(t, p.Memory().Activations, cost.ActivationBytes*tokens, "bytes that the backward pass reads of %d tokens: want what the graph has, by op below, got what Cost says\n%s",
 		tokens, byOp(p, func(c graph.OpCost) int { return c.Kept }))
+	cheap := Compile(t, spec, store, Setup{Gradients: true, LossOnly: true, Training: true, Recompute: graph.RecomputeCheap})
+	assert.LessOrEqual(t, cheap.Memory().Activations, p.Memory().Activations, "activation bytes when norms and activations are computed again")
 	recomputed := Compile(t, spec, store, Setup{Gradients: true, LossOnly: true, Training: true, Recompute: graph.RecomputeBlock})
 	assert.Less(t, recomputed.Memory().Activations, p.Memory().Activations, "activation bytes with recomputation")
 	assert.Equal(t, p.ForwardFLOPs(), recomputed.ForwardFLOPs(), "recomputation is not part of the forward pass")

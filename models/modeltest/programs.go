@@ -33,6 +33,7 @@ func checkPrograms(t *testing.T, spec models.Spec) {
 	for name, s := range map[string]Setup{
 		"without shared buffers": {Separate: true},
 		"with recomputation":     {Recompute: graph.RecomputeBlock},
+		"norms and activations":  {Recompute: graph.RecomputeCheap},
 		"both":                   {Separate: true, Recompute: graph.RecomputeBlock},
 	} {
 		r, g := trained(t, spec, store, b, s)

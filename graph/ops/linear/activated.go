@@ -78,6 +78,11 @@ func (k activated) InPlace(int) bool { return false }
 
 func (k activated) Run(*graph.Call) {}
 
+// Again computes f(h) in a pass of its own.
+func (k activated) Again(b *graph.Builder, inputs gorgonia.Nodes) *gorgonia.Node {
+	return b.Apply(k.Activation, inputs...)
+}
+
 func (k activated) VJP(d *graph.Derivative) {
 	if _, done := graph.PrimitiveOf(d.Gradient()).(linearGradActivated); done {
 		d.Set(0, d.Gradient())

@@ -81,6 +81,11 @@ func (gatedValue) String() string { return "Gated value" }
 
 func (gatedValue) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
+// Again computes the product of gate and value in a pass of its own.
+func (gatedValue) Again(b *graph.Builder, inputs gorgonia.Nodes) *gorgonia.Node {
+	return elementwise.SwiGLU(b, inputs[1], inputs[0])
+}
+
 func (gatedValue) VJP(d *graph.Derivative) {
 	if _, done := graph.PrimitiveOf(d.Gradient()).(linearGradSwiGLU); done {
 		d.Set(0, d.Gradient())

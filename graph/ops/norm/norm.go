@@ -95,6 +95,11 @@ func (k norm) Infer(in []graph.Signature) (graph.Signature, error) {
 	return in[0], nil
 }
 
+// Again normalises again.
+func (k norm) Again(b *graph.Builder, inputs gorgonia.Nodes) *gorgonia.Node {
+	return b.Apply(k, inputs...)
+}
+
 func (k norm) params(x, gain graph.Signature) kernel.NormParams {
 	groups := max(1, k.groups)
 	return kernel.NormParams{Rows: x.Size() / gain.Size() * groups, Width: gain.Size() / groups, RMS: k.RMS, Eps: k.Eps, Groups: groups}
