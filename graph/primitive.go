@@ -44,9 +44,9 @@ type (
 	// ByRows is a Primitive that reads and writes 16-bit tensors a few elements at a time
 	// (CallOf.Rows, CallOf.RowsOut), and so needs no float32 copies of them.
 	ByRows interface{ ByRows() bool }
-	// Recomputable is a Primitive whose output one pass over its inputs computes again, as norms and
-	// activations do. Again makes a node of the same bits; RecomputeCheap calls it in the backward
-	// pass instead of keeping the output.
+	// Recomputable is a Primitive whose output one pass over its inputs computes again, as norms
+	// and activations do. Again makes a node of the same bits; RecomputeCheap calls it in the
+	// backward pass instead of keeping the output.
 	Recomputable interface {
 		Again(b *Builder, inputs gorgonia.Nodes) *gorgonia.Node
 	}

@@ -12,17 +12,17 @@ type Recompute string
 const (
 	// RecomputeNone keeps every tensor that the backward pass reads.
 	RecomputeNone Recompute = "none"
-	// RecomputeCheap keeps the results of products and attention, and computes norms, activations and
-	// gates again (Recomputable) in the backward pass, with the same bits.
+	// RecomputeCheap keeps the results of products and attention, and computes norms, activations
+	// and gates again (Recomputable) in the backward pass, with the same bits.
 	RecomputeCheap Recompute = "cheap"
 	// RecomputeBlock keeps the values that pass between blocks (Builder.Block) and computes the
 	// others again in the backward pass, with the same bits.
 	RecomputeBlock Recompute = "block"
 )
 
-// rebuilder makes second copies of nodes when the backward pass reads them: of Recomputables, or of
-// all nodes inside blocks. Nodes run in the order in which they are made, so a copy runs just before
-// its reader.
+// rebuilder makes second copies of nodes when the backward pass reads them: of Recomputables, or
+// of all nodes inside blocks. Nodes run in the order in which they are made, so a copy runs just
+// before its reader.
 type rebuilder struct {
 	b      *Builder
 	cheap  bool                    // copies Recomputables alone

@@ -32,7 +32,7 @@ func TestTrainingMemoryIsALittleLessThanThePlan(t *testing.T) {
 			got := c.TrainingMemory(batch, recompute)
 			assert.Equal(t, []int{want.Parameters, want.Gradients, want.Moments}, []int{got.Parameters, got.Gradients, got.Moments}, p.Name)
 			assert.LessOrEqual(t, got.Activations, want.Activations, "%s, recompute %s", p.Name, recompute)
-			if recompute == graph.RecomputeCheap { // the bound is that of blocks
+			if recompute == graph.RecomputeCheap { // TrainingMemory knows the bound for blocks alone
 				assert.Less(t, want.Activations, whole, "%s, recompute %s", p.Name, recompute)
 				continue
 			}
