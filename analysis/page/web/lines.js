@@ -1,6 +1,6 @@
 // Line charts.
 
-const chart = { width: 640, height: 360 };
+const chart = { width: 500, height: 300 };
 
 function lines(parent, data) {
   const points = data.series.map((s, i) => pointsOf(s, i, data));
