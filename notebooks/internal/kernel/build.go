@@ -4,7 +4,7 @@
 //
 // gophernotes is a program and not a library: its source and that of its interpreter, gomacro, are
 // copied from the module cache, patched for Go 1.26 and our notebooks (upstream.go, the .diff
-// files), and built with generated tables of what packages export (packages.go,
+// files), and built with generated tables of what packages export (packages.txt,
 // _gophernotes/tables).
 package kernel
 

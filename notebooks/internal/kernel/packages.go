@@ -1,85 +1,14 @@
 package kernel
 
-// Packages returns the packages that notebooks can import. To add a package, list it here.
-//
-// If gomacro already has a table for a package of the standard library, from an older Go, only what
-// that table lacks is added.
+import (
+	_ "embed"
+	"regexp"
+)
+
+//go:embed packages.txt
+var packageList string
+
+// Packages returns the packages that notebooks can import.
 func Packages() []string {
-	const residua = "github.com/residua-go/residua/"
-	return []string{
-		residua + "analysis",
-		residua + "analysis/cache",
-		residua + "analysis/check",
-		residua + "analysis/memory",
-		residua + "analysis/page",
-		residua + "analysis/report",
-		residua + "analysis/theory",
-		residua + "checkpoint",
-		residua + "runconfig",
-		residua + "data",
-		residua + "eval",
-		residua + "figure",
-		residua + "generate",
-		residua + "graph",
-		residua + "graph/ops/attention",
-		residua + "graph/ops/elementwise",
-		residua + "graph/ops/embedding",
-		residua + "graph/ops/linear",
-		residua + "graph/ops/loss",
-		residua + "graph/ops/mix",
-		residua + "graph/ops/moe",
-		residua + "graph/ops/norm",
-		residua + "graph/ops/readwrite",
-		residua + "graph/ops/shape",
-		residua + "layers",
-		residua + "trainer/learner",
-		residua + "models",
-		residua + "notebooks/show",
-		residua + "optim",
-		residua + "pretrained",
-		residua + "stream",
-		residua + "trainer",
-
-		"gorgonia.org/gorgonia",
-		"gorgonia.org/tensor",
-
-		"bufio",
-		"bytes",
-		"container/heap",
-		"container/list",
-		"context",
-		"encoding/base64",
-		"encoding/binary",
-		"encoding/csv",
-		"encoding/json",
-		"errors",
-		"fmt",
-		"image",
-		"image/color",
-		"image/draw",
-		"image/png",
-		"io",
-		"io/fs",
-		"math",
-		"math/bits",
-		"math/cmplx",
-		"math/rand",
-		"math/rand/v2",
-		"os",
-		"path",
-		"path/filepath",
-		"reflect",
-		"regexp",
-		"runtime",
-		"sort",
-		"strconv",
-		"strings",
-		"sync",
-		"sync/atomic",
-		"text/tabwriter",
-		"text/template",
-		"time",
-		"unicode",
-		"unicode/utf8",
-	}
+	return regexp.MustCompile(`(?m)^[^#\s].*$`).FindAllString(packageList, -1)
 }

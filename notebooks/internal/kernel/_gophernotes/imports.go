@@ -21,7 +21,7 @@ func refuseMissingImports(nodes []ast.Node) {
 		for _, spec := range declaration.Specs {
 			path, _ := strconv.Unquote(spec.(*ast.ImportSpec).Path.Value)
 			if _, there := imports.Packages[path]; !there {
-				panic(fmt.Errorf("import %q: this kernel was built without it; add a line to notebooks/internal/kernel/packages.go and build the kernel again", path))
+				panic(fmt.Errorf("import %q: this kernel was built without it; add a line to notebooks/internal/kernel/packages.txt and build the kernel again", path))
 			}
 		}
 	}
