@@ -7,11 +7,11 @@
 // sources, and files whose hash is current are left alone. A Go file, modules.go, lists the kernels
 // that the PTX declares. See the go:generate line in package cuda.
 //
-// It needs NVIDIA's runtime compiler, libnvrtc, of CUDA 12 or 13, and no GPU. It looks where
-// RESIDUA_NVRTC says, in the loader's path, in CUDA_HOME, /usr/local/cuda* and in Python's
-// site-packages (pip install nvidia-cuda-nvrtc-cu12). The assembler, ptxas, is the program that
-// RESIDUA_PTXAS names or the one in the shell's path (pip install nvidia-cuda-nvcc). Without it,
-// code for changed sources is removed, and drivers compile the PTX.
+// It needs NVIDIA's runtime compiler, libnvrtc, of CUDA 12 or 13 (pip install
+// nvidia-cuda-nvrtc-cu12), and no GPU: the library that RESIDUA_NVRTC names, or the one in the
+// loader's path or the toolkit's folder. The assembler, ptxas, is the program that RESIDUA_PTXAS
+// names or the one in the shell's path (pip install nvidia-cuda-nvcc). Without it, code for changed
+// sources is removed, and drivers compile the PTX.
 package main
 
 import (
