@@ -81,10 +81,11 @@ func (t training) learner(model *graph.Store, c models.Spec, ids []int32, r *Rot
 
 // update changes a model's weights by the gradients that compare has made.
 func (t training) update(l *learner.Learner) error {
-	if _, err := l.Update(); err != nil || t.gains {
-		return err
+	_, err := l.Update()
+	if err == nil && !t.gains {
+		resetGains(l.Program().Store())
 	}
-	return resetGains(l.Program().Store())
+	return err
 }
 
 // compare runs both models and notes their losses and how far their logits are apart.

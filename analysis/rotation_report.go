@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis/cache"
@@ -133,22 +132,18 @@ func (t *trial) prepare(original *graph.Store, c models.Spec) (*graph.Store, mod
 	}
 	store, err := copyModel(original, c)
 	if err == nil && !t.gains {
-		err = resetGains(store)
+		resetGains(store)
 	}
 	return store, c, err
 }
 
 // resetGains sets all gains of norms to 1.
-func resetGains(store *graph.Store) error {
+func resetGains(store *graph.Store) {
 	for _, p := range store.Params() {
-		if lastPart(p.Name) != "norm" {
-			continue
-		}
-		if err := graph.SetFloat64s(p.Value, slices.Repeat([]float64{1}, p.Size())); err != nil {
-			return errors.Wrapf(err, "parameter %q", p.Name)
+		if lastPart(p.Name) == "norm" {
+			graph.SetFloat64s(p.Value, slices.Repeat([]float64{1}, p.Size()))
 		}
 	}
-	return nil
 }
 
 // add measures a trial in all spaces.
@@ -157,10 +152,7 @@ func (r *RotationReport) add(t trial, store *graph.Store, c models.Spec, ids []i
 	if err != nil {
 		return err
 	}
-	rotated, err := copyModel(model, c)
-	if err != nil {
-		return err
-	}
+	rotated, _ := copyModel(model, c) // which prepare has made of c
 	runner, err := cache.ForRow(rotated, c, ids)
 	if err != nil {
 		return err

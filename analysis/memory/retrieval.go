@@ -160,7 +160,8 @@ func (r *retrieving) newReaders(site string, m int) []*readSum {
 
 // token adds what one token's readers read.
 func (r *retrieving) token(t int) {
-	w := newTokenWrites(r.result.Dk, r.result.Dv)
+	dk, dv := r.result.Dk, r.result.Dv
+	w := &tokenWrites{dk: dk, dv: dv, x: mat.NewDense(dk, dv, nil)}
 	for _, a := range r.accesses {
 		if a.readers == nil {
 			written, _ := r.d.Written(a.source, t) // the token exists

@@ -22,10 +22,6 @@ type tokenWrites struct {
 	wrote   []float64  // |X_s|^2 of what each writer s wrote
 }
 
-func newTokenWrites(dk, dv int) *tokenWrites {
-	return &tokenWrites{dk: dk, dv: dv, x: mat.NewDense(dk, dv, nil)}
-}
-
 // add appends a writer's writes of values [m, Dv] by keys [m, Dk].
 func (w *tokenWrites) add(writer int, keys *mat.Dense, values []float64) {
 	m, _ := keys.Dims()

@@ -53,10 +53,7 @@ func (o Circuits) Run(_ context.Context, m *Model) (*Report, error) {
 		return nil, err
 	}
 	if at.one() {
-		head, err := found.Head(at.layer, at.head)
-		if err != nil {
-			return nil, err
-		}
+		head, _ := found.Head(at.layer, at.head) // in has seen to it
 		r.Add("head", head.Name(), "The eigenvalues of a head's circuits: OV says what it writes of what it attends to, QK what it attends to.", head)
 		return r, nil
 	}

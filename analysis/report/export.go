@@ -129,10 +129,7 @@ func (e *Exported) writeSafetensors(path string, arrays []checkpoint.Tensor, tok
 	}
 	metadata := map[string]string{}
 	for key, of := range map[string]any{"axes": axes, "tokens": tokens} {
-		text, err := json.Marshal(of)
-		if err != nil {
-			return errors.WithStack(err)
-		}
+		text, _ := json.Marshal(of) // of texts and integers
 		metadata[key] = string(text)
 	}
 	e.Files = append(e.Files, path)
@@ -141,13 +138,10 @@ func (e *Exported) writeSafetensors(path string, arrays []checkpoint.Tensor, tok
 
 // writeNPY writes a folder with a file for each array and an index.
 func (e *Exported) writeNPY(dir string, arrays []checkpoint.Tensor, tokens []Token) error {
-	index, err := json.MarshalIndent(struct {
+	index, _ := json.MarshalIndent(struct { // of texts and integers
 		Tokens      []Token              `json:"tokens"`
 		Activations []ExportedActivation `json:"activations"`
 	}{tokens, e.Activations}, "", "\t")
-	if err != nil {
-		return errors.WithStack(err)
-	}
 	files := []checkpoint.FolderFile{{Name: indexFile, Write: func(w io.Writer) error {
 		_, err := w.Write(append(index, '\n'))
 		return err
@@ -186,10 +180,6 @@ func (e *Exported) Figures() []figure.Figure {
 // bytes), the data in little-endian order, the last axis fastest. See
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
 func encodeNPY(w io.Writer, a checkpoint.Tensor) error {
-	values, err := a.Float32s()
-	if err != nil {
-		return err
-	}
 	shape := ""
 	for _, n := range a.Shape {
 		shape += fmt.Sprintf("%d, ", n)
@@ -202,5 +192,5 @@ func encodeNPY(w io.Writer, a checkpoint.Tensor) error {
 	if _, err := w.Write(append(start, header...)); err != nil {
 		return errors.WithStack(err)
 	}
-	return errors.WithStack(binary.Write(w, binary.LittleEndian, values))
+	return errors.WithStack(binary.Write(w, binary.LittleEndian, a.Data))
 }

@@ -46,10 +46,7 @@ func (o Lens) Run(ctx context.Context, m *Model) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	every, err := d.LensMap()
-	if err != nil {
-		return nil, err
-	}
+	every, _ := d.LensMap() // of two tokens or more
 	r := m.NewReport("Logit lens", ids)
 	r.part("lens", "At one token", "What the model would say of one token if the stream were read out early: after each writer, in the order of the run.")(
 		m.lens(d, a, "logit lens"))

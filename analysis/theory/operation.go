@@ -63,10 +63,6 @@ func (o Operation) FanOut() int {
 	return o.Rows
 }
 
-// xavierVariance is the variance of weights 2/(fan_in + fan_out) (Glorot & Bengio 2010), which
-// the paper's Table 2 assumes.
-func (o Operation) xavierVariance() float64 { return 2 / float64(o.FanIn()+o.FanOut()) }
-
 // Setting holds the inputs of an operation's passes.
 type Setting struct {
 	Input          Moments `json:"input"`    // of the input's entries

@@ -85,9 +85,10 @@ func (p printedGain) gain(pass string, trials int, seed uint64) Gain {
 	return Gain{p.layer, p.purpose, p.model, pass, p.operation, paper, p.digits, p.reading, read.Variance, exact.Variance, found}
 }
 
-// xavierSetting has inputs and gradients of variance 1, so that a variance is a gain.
+// xavierSetting has weights of variance 2/(fan_in + fan_out) (Glorot & Bengio 2010), which Table 2
+// assumes, and inputs and gradients of variance 1, so that a variance is a gain.
 func xavierSetting(o Operation) Setting {
-	return Setting{Input: Moments{Variance: 1}, Gradient: Moments{Variance: 1}, WeightVariance: o.xavierVariance()}
+	return Setting{Input: Moments{Variance: 1}, Gradient: Moments{Variance: 1}, WeightVariance: 2 / float64(o.FanIn()+o.FanOut())}
 }
 
 // Table has a row for each operation and pass.
