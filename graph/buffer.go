@@ -298,6 +298,22 @@ func State[K any](c interface{ kept() *any }) *K {
 	return k
 }
 
+// Listed is the state of an op with a list of inputs: its kernel, and the list's memory, so that a
+// run allocates nothing.
+type Listed[K any, T kernel.Float] struct {
+	Kernel K
+	list   [][]T
+}
+
+// Inputs returns the inputs from number first on.
+func (s *Listed[K, T]) Inputs(c CallOf[T], first int) [][]T {
+	s.list = s.list[:0]
+	for i := first; i < c.Inputs(); i++ {
+		s.list = append(s.list, c.In(i))
+	}
+	return s.list
+}
+
 func (c *Call) kept() *any { return &c.state }
 
 // Double tells whether the op works on float64, not float32.

@@ -25,13 +25,8 @@ func (m MemoryNeed) Total() int {
 func PredictMemory(o ProgramOptions, build BuildFunc) (MemoryNeed, error) {
 	o.Store = NewPlan(dtypeOr32(o.DType))
 	p := &Program{options: o, build: build}
-	for _, s := range stages() {
-		if s.name == stageMemory {
-			break
-		}
-		if err := p.stage(s); err != nil {
-			return MemoryNeed{}, err
-		}
+	if err := p.plannedStages(); err != nil {
+		return MemoryNeed{}, err
 	}
 	if p.builder.onDevice() {
 		return p.deviceMemory(), nil

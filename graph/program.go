@@ -106,6 +106,19 @@ func Compile(o ProgramOptions, build BuildFunc) (*Program, error) {
 	return p, nil
 }
 
+// plannedStages runs the stages that need no memory.
+func (p *Program) plannedStages() error {
+	for _, s := range stages() {
+		if s.name == stageMemory {
+			break
+		}
+		if err := p.stage(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // stage runs one stage, unless the program's context has ended.
 func (p *Program) stage(s stage) error {
 	var err error

@@ -28,13 +28,8 @@ func Record(o ProgramOptions, r *cuda.Recorder, build BuildFunc) (*Recording, er
 	o.Store, o.Device, o.Precision = NewPlan(tensor.Float32), CUDA, r.Precision()
 	o.Store.device = r
 	p := &Program{options: o, build: build}
-	for _, s := range stages() {
-		if s.name == stageMemory {
-			break
-		}
-		if err := s.run(p); err != nil {
-			return nil, errors.Wrapf(err, "graph: %s", s.name)
-		}
+	if err := p.plannedStages(); err != nil {
+		return nil, err
 	}
 	if err := p.bindDevice(); err != nil {
 		return nil, errors.Wrap(err, "graph: bind")

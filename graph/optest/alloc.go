@@ -54,14 +54,11 @@ func newBareProgram(t *testing.T, c Case, o graph.ProgramOptions) *graph.Program
 	t.Helper()
 	o.Gradients = !c.NoGradient
 	p, err := graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
-		var x, ids gorgonia.Nodes
-		for i, shape := range c.Floats {
-			x = append(x, b.Param(graph.ParamSpec{Name: fmt.Sprintf("x%d", i), Shape: shape, Init: graph.Normal(1)}))
+		var x gorgonia.Nodes
+		for i := range c.Floats {
+			x = append(x, c.param(b, i))
 		}
-		for i, in := range c.Ints {
-			ids = append(ids, b.Input(fmt.Sprintf("ids%d", i), tensor.Int32, in.Shape...))
-		}
-		y := c.Build(b, x, ids)
+		y := c.Build(b, x, c.intInputs(b))
 		if c.NoGradient || b.Err() != nil {
 			return graph.Roots{Outputs: gorgonia.Nodes{y}}, b.Err()
 		}

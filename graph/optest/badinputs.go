@@ -72,9 +72,7 @@ func (c Case) buildWith(i int, replace func(*graph.Builder, *gorgonia.Node) *gor
 	for j, shape := range c.Floats {
 		all = append(all, b.Input(fmt.Sprintf("x%d", j), tensor.Float32, shape...))
 	}
-	for j, in := range c.Ints {
-		all = append(all, b.Input(fmt.Sprintf("ids%d", j), tensor.Int32, in.Shape...))
-	}
+	all = append(all, c.intInputs(b)...)
 	all[i] = replace(b, all[i])
 	n := c.Build(b, all[:len(c.Floats)], all[len(c.Floats):])
 	if n == nil && b.Err() == nil {

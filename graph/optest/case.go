@@ -3,6 +3,7 @@
 package optest
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,6 +52,19 @@ func BelowOrIgnored(n int) func(*rand.Rand, int) int32 {
 // StartsOf draws a document start for each token of rows of seq tokens.
 func StartsOf(seq int) func(*rand.Rand, int) int32 {
 	return func(r *rand.Rand, i int) int32 { return int32(r.IntN(i%seq + 1)) }
+}
+
+// param makes the parameter that stands for a float input.
+func (c Case) param(b *graph.Builder, i int) *gorgonia.Node {
+	return b.Param(graph.ParamSpec{Name: fmt.Sprintf("x%d", i), Shape: c.Floats[i], Init: graph.Normal(1)})
+}
+
+// intInputs makes the case's Int32 inputs.
+func (c Case) intInputs(b *graph.Builder) (ids gorgonia.Nodes) {
+	for i, in := range c.Ints {
+		ids = append(ids, b.Input(fmt.Sprintf("ids%d", i), tensor.Int32, in.Shape...))
+	}
+	return ids
 }
 
 // Options returns the builder's options for a case.

@@ -193,22 +193,19 @@ func CheckInAllPrecisions(t *testing.T, c Case) {
 // probed builds a case's op over parameters, the first of them converted to an activation, and a
 // loss of which to take gradients.
 func (c Case) probed(b *graph.Builder, full bool, weights []float32) graph.Roots {
-	var x, ids gorgonia.Nodes
+	var x gorgonia.Nodes
 	var present *gorgonia.Node
 	if len(c.Floats) > 0 {
 		present = b.Input("present", tensor.Int32, 1)
 	}
-	for i, shape := range c.Floats {
-		p := b.Param(graph.ParamSpec{Name: fmt.Sprintf("x%d", i), Shape: shape, Init: graph.Normal(1)})
+	for i := range c.Floats {
+		p := c.param(b, i)
 		if i == 0 {
 			p = b.Apply(asActivation{full}, p, present)
 		}
 		x = append(x, p)
 	}
-	for i, in := range c.Ints {
-		ids = append(ids, b.Input(fmt.Sprintf("ids%d", i), tensor.Int32, in.Shape...))
-	}
-	y := c.Build(b, x, ids)
+	y := c.Build(b, x, c.intInputs(b))
 	if b.Err() != nil {
 		return graph.Roots{}
 	}

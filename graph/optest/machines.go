@@ -66,7 +66,7 @@ func (c Case) Graph(b *graph.Builder) (caseGraph, error) {
 // inputs makes a case's parameters and Int32 inputs, followed by stock nodes.
 func (c Case) inputs(b *graph.Builder, g *caseGraph, s *StockGraph) (x, ids gorgonia.Nodes) {
 	for i, shape := range c.Floats {
-		p := b.Param(graph.ParamSpec{Name: fmt.Sprintf("x%d", i), Shape: shape, Init: graph.Normal(1)})
+		p := c.param(b, i)
 		g.params = append(g.params, p)
 		// The Add comes first: a stock Add after a stock Reshape of an input writes into the input.
 		moved := s.Node(gorgonia.Add(p, b.Input(fmt.Sprintf("shift%d", i), b.DType(), shape...)))

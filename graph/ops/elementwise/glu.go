@@ -52,20 +52,9 @@ func (k glu) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runGLU, runGLU)
 }
 
-// gluState holds the kernel and its list of addends from run to run, so that a run allocates
-// nothing.
-type gluState[T kernel.Float] struct {
-	kernel.GLU[T]
-	addends [][]T
-}
-
 func runGLU[T kernel.Float](_ glu, c graph.CallOf[T]) {
-	s, y := graph.State[gluState[T]](c), c.Result()
-	s.addends = s.addends[:0]
-	for i := 1; i < c.Inputs(); i++ {
-		s.addends = append(s.addends, c.In(i))
-	}
-	s.Forward(c.Pool(), c.Out(), c.In(0), s.addends, y.Leading(), y.Width())
+	s, y := graph.State[graph.Listed[kernel.GLU[T], T]](c), c.Result()
+	s.Kernel.Forward(c.Pool(), c.Out(), c.In(0), s.Inputs(c, 1), y.Leading(), y.Width())
 }
 
 // gluGrad computes dx = [dy o value o sigmoid'(gate) | dy o sigmoid(gate)]. Inputs: dy, x.

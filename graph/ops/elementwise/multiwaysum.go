@@ -65,9 +65,9 @@ func (k multiwaySum) Run(c *graph.Call) {
 }
 
 func runMultiwaySum[T kernel.Float](_ multiwaySum, c graph.CallOf[T]) {
-	s := graph.State[multiwayState[T]](c)
+	s := graph.State[graph.Listed[kernel.MultiwaySum[T], T]](c)
 	last, _ := c.SecondaryOut(0)
-	s.Forward(c.Pool(), c.Out(), last, c.In(0), s.tensors(c, 1), multiwayParams(c.Signature(0), c.Signature(1), c.Inputs()-1))
+	s.Kernel.Forward(c.Pool(), c.Out(), last, c.In(0), s.Inputs(c, 1), multiwayParams(c.Signature(0), c.Signature(1), c.Inputs()-1))
 }
 
 // multiwayLast is the last sum, computed by multiwaySum's run. Inputs: the packed sums, the
@@ -148,22 +148,6 @@ func multiwayParams(weights, x graph.Signature, terms int) kernel.MultiwaySumPar
 	return kernel.MultiwaySumParams{Tokens: x.Leading(), Width: x.Width(), Terms: terms, Ways: weights.Width() / terms}
 }
 
-// multiwayState holds the kernel and its list of tensors from run to run, so that a run allocates
-// nothing.
-type multiwayState[T kernel.Float] struct {
-	kernel.MultiwaySum[T]
-	x [][]T
-}
-
-// tensors lists the inputs from number first on.
-func (s *multiwayState[T]) tensors(c graph.CallOf[T], first int) [][]T {
-	s.x = s.x[:0]
-	for i := first; i < c.Inputs(); i++ {
-		s.x = append(s.x, c.In(i))
-	}
-	return s.x
-}
-
 // multiwayWeightsGrad computes the gradient of the weights. Inputs: the gradients of sums, the
 // tensors.
 type multiwayWeightsGrad struct {
@@ -189,10 +173,10 @@ func (k multiwayWeightsGrad) Run(c *graph.Call) {
 }
 
 func runMultiwayWeightsGrad[T kernel.Float](k multiwayWeightsGrad, c graph.CallOf[T]) {
-	s := graph.State[multiwayState[T]](c)
+	s := graph.State[graph.Listed[kernel.MultiwaySum[T], T]](c)
 	packed, last := multiwayGradientsIn[T](k.multiwayGradients, c)
-	x := s.tensors(c, k.count())
-	s.Weights(c.Pool(), c.Out(), packed, last, x, c.Accumulate(), multiwayParams(k.weights, c.Signature(k.count()), len(x)))
+	x := s.Inputs(c, k.count())
+	s.Kernel.Weights(c.Pool(), c.Out(), packed, last, x, c.Accumulate(), multiwayParams(k.weights, c.Signature(k.count()), len(x)))
 }
 
 // multiwayTermGrad computes the gradient of tensor j. Inputs: the gradients of sums, the weights

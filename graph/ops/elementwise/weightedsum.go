@@ -86,29 +86,13 @@ func sumParams(weights, y graph.Signature) kernel.WeightedSumParams {
 	return kernel.WeightedSumParams{Tokens: y.Leading(), Width: y.Width(), Terms: k, Shared: weights.Size() == k}
 }
 
-// weightedSumState holds the kernel and its list of tensors from run to run, so that a run
-// allocates nothing.
-type weightedSumState[T kernel.Float] struct {
-	kernel.WeightedSum[T]
-	x [][]T
-}
-
-// tensors lists the tensors: all inputs but the first.
-func (s *weightedSumState[T]) tensors(c graph.CallOf[T]) [][]T {
-	s.x = s.x[:0]
-	for i := range c.Inputs() - 1 {
-		s.x = append(s.x, c.In(1+i))
-	}
-	return s.x
-}
-
 func (k weightedSum) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runWeightedSum, runWeightedSum)
 }
 
 func runWeightedSum[T kernel.Float](_ weightedSum, c graph.CallOf[T]) {
-	s := graph.State[weightedSumState[T]](c)
-	s.Forward(c.Pool(), c.Out(), c.In(0), s.tensors(c), sumParams(c.Signature(0), c.Result()))
+	s := graph.State[graph.Listed[kernel.WeightedSum[T], T]](c)
+	s.Kernel.Forward(c.Pool(), c.Out(), c.In(0), s.Inputs(c, 1), sumParams(c.Signature(0), c.Result()))
 }
 
 // sumWeightsGrad computes the gradient of the weights. Inputs: dy, the tensors.
@@ -134,8 +118,8 @@ func (k sumWeightsGrad) Run(c *graph.Call) {
 }
 
 func runSumWeightsGrad[T kernel.Float](_ sumWeightsGrad, c graph.CallOf[T]) {
-	s := graph.State[weightedSumState[T]](c)
-	s.Weights(c.Pool(), c.Out(), c.In(0), s.tensors(c), c.Accumulate(), sumParams(c.Result(), c.Signature(0)))
+	s := graph.State[graph.Listed[kernel.WeightedSum[T], T]](c)
+	s.Kernel.Weights(c.Pool(), c.Out(), c.In(0), s.Inputs(c, 1), c.Accumulate(), sumParams(c.Result(), c.Signature(0)))
 }
 
 // sumTermGrad computes the gradient of tensor j, a[j] dy. Inputs: dy, the weights and optionally

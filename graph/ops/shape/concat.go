@@ -55,18 +55,7 @@ func (k concat) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runConcat, runConcat)
 }
 
-// concatState holds the kernel and its list of inputs from run to run, so that a run allocates
-// nothing.
-type concatState[T kernel.Float] struct {
-	kernel.Concat[T]
-	inputs [][]T
-}
-
 func runConcat[T kernel.Float](_ concat, c graph.CallOf[T]) {
-	s := graph.State[concatState[T]](c)
-	s.inputs = s.inputs[:0]
-	for i := range c.Inputs() {
-		s.inputs = append(s.inputs, c.In(i))
-	}
-	s.Run(c.Pool(), c.Out(), s.inputs, c.Result().Leading())
+	s := graph.State[graph.Listed[kernel.Concat[T], T]](c)
+	s.Kernel.Run(c.Pool(), c.Out(), s.Inputs(c, 0), c.Result().Leading())
 }
