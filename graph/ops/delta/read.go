@@ -31,10 +31,10 @@ type ReadOptions struct {
 // read reduces the rows of a stream to one. Inputs: x, r, and the filter and the starts if there
 // are any.
 type read struct {
-	seq              int
-	filtered, masked bool
-	part             Positions
-	cache            *graph.CacheLayer
+	seq            int
+	part           Positions
+	filter, starts int // the numbers of the inputs, -1 for one that is missing
+	cache          *graph.CacheLayer
 }
 
 // Read reduces the n rows of a stream to one by a weighted sum, after a causal convolution over
@@ -46,15 +46,15 @@ type read struct {
 // with Starts. Y_t is X_t without a filter. x [T, n, D], r [n], u [T, D]; Y is never made. With a
 // Cache in the builder's options, the tokens follow those of earlier runs.
 func Read(b *graph.Builder, x, r *gorgonia.Node, o ReadOptions) *gorgonia.Node {
-	k := read{seq: o.Seq, filtered: o.Filter != nil, masked: o.Starts != nil, part: o.Part}
+	k := read{seq: o.Seq, part: o.Part, filter: -1, starts: -1}
 	inputs := gorgonia.Nodes{x, r}
-	if k.filtered {
-		inputs = append(inputs, o.Filter)
+	if o.Filter != nil {
+		k.filter, inputs = len(inputs), append(inputs, o.Filter)
 	}
-	if k.masked {
-		inputs = append(inputs, o.Starts)
+	if o.Starts != nil {
+		k.starts, inputs = len(inputs), append(inputs, o.Starts)
 	}
-	if b.Err() == nil && b.Cache() != nil && k.filtered && x != nil {
+	if b.Err() == nil && b.Cache() != nil && k.filter > 0 && x != nil {
 		back, width := max(1, o.Filter.Shape()[0]-1), graph.SignatureOf(x).Width()
 		var err error
 		if k.cache, err = b.CarriedRows(x.Dtype(), back, width); err != nil {
@@ -66,26 +66,7 @@ func Read(b *graph.Builder, x, r *gorgonia.Node, o ReadOptions) *gorgonia.Node {
 }
 
 func (k read) String() string {
-	return fmt.Sprintf("DeltaRead(seq=%d, filter=%t, masked=%t, part=%d)", k.seq, k.filtered, k.masked, k.part)
-}
-
-// startsInput returns the number of the input that holds the starts.
-func (k read) startsInput() int {
-	switch {
-	case !k.masked:
-		return -1
-	case k.filtered:
-		return 3
-	}
-	return 2
-}
-
-// filterInput returns the number of the input that holds the filter.
-func (k read) filterInput() int {
-	if k.filtered {
-		return 2
-	}
-	return -1
+	return fmt.Sprintf("DeltaRead(seq=%d, filter=%t, masked=%t, part=%d)", k.seq, k.filter > 0, k.starts > 0, k.part)
 }
 
 func (k read) FLOPs(c graph.Cost) int {
@@ -94,7 +75,7 @@ func (k read) FLOPs(c graph.Cost) int {
 }
 
 // ReadsInts returns true for the starts.
-func (k read) ReadsInts(i int) bool { return i == k.startsInput() }
+func (k read) ReadsInts(i int) bool { return i == k.starts }
 
 func (k read) Infer(in []graph.Signature) (graph.Signature, error) {
 	x, r := in[0], in[1]
@@ -106,13 +87,13 @@ func (k read) Infer(in []graph.Signature) (graph.Signature, error) {
 	case r.Shape.Dims() != 1 || r.Size() != x.Shape[1]:
 		return graph.Signature{}, errors.Errorf("r: want shape (%d), an entry a row of x %v, got %v", x.Shape[1], x.Shape, r.Shape)
 	}
-	if k.filtered {
-		if f := in[2].Shape; f.Dims() != 3 || !f[1:].Eq(x.Shape[1:]) {
+	if k.filter > 0 {
+		if f := in[k.filter].Shape; f.Dims() != 3 || !f[1:].Eq(x.Shape[1:]) {
 			return graph.Signature{}, errors.Errorf("filter: want shape [taps, %d, %d] for x %v, got %v", x.Shape[1], x.Shape[2], x.Shape, f)
 		}
 	}
-	if k.masked {
-		if n := in[len(in)-1].Size(); n != x.Leading() {
+	if k.starts > 0 {
+		if n := in[k.starts].Size(); n != x.Leading() {
 			return graph.Signature{}, errors.Errorf("starts: want %d entries, one a token, got %d", x.Leading(), n)
 		}
 	}
@@ -137,8 +118,8 @@ type signatures interface{ Signature(i int) graph.Signature }
 // paramsOf returns params for an op's inputs.
 func (k read) paramsOf(c signatures) kernel.DeltaReadParams {
 	taps := 1
-	if k.filtered {
-		taps = c.Signature(2).Leading()
+	if k.filter > 0 {
+		taps = c.Signature(k.filter).Leading()
 	}
 	return k.params(c.Signature(0), taps)
 }
@@ -155,8 +136,8 @@ func (k read) VJP(d *graph.Derivative) {
 	}
 	primary := d.MakeAccumulating(grad, append(inputs, d.Gradient())...)
 	d.SetSecondary(1, primary, 0, "GradR of DeltaRead")
-	if k.filtered {
-		d.SetSecondary(2, primary, 1, "GradFilter of DeltaRead")
+	if k.filter > 0 {
+		d.SetSecondary(k.filter, primary, 1, "GradFilter of DeltaRead")
 	}
 }
 
@@ -167,7 +148,7 @@ func (k read) Run(c *graph.Call) {
 func runRead[T kernel.Float](k read, c graph.CallOf[T]) {
 	run, p := graph.State[kernel.DeltaRead[T]](c), k.paramsOf(c)
 	u, x, r := c.Out(), c.In(0), c.In(1)
-	filter, starts := c.In(k.filterInput()), c.Ints(k.startsInput())
+	filter, starts := c.In(k.filter), c.Ints(k.starts)
 	var carried *kernel.CarriedRows[T]
 	var rows []kernel.CachedRow
 	if k.cache != nil {
@@ -201,5 +182,5 @@ func runReadGrad[T kernel.Float](k readGrad, c graph.CallOf[T]) {
 	grads.R, grads.AddToR = c.SecondaryOut(0)
 	grads.Filter, grads.AddToFilter = c.SecondaryOut(1)
 	graph.State[kernel.DeltaRead[T]](c).Backward(c.Pool(), grads, c.In(k.gradient), c.In(0),
-		c.In(k.of.filterInput()), c.In(1), c.Ints(k.of.startsInput()), k.of.paramsOf(c))
+		c.In(k.of.filter), c.In(1), c.Ints(k.of.starts), k.of.paramsOf(c))
 }

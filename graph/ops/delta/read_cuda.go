@@ -13,7 +13,7 @@ func terms(p kernel.DeltaReadParams) cuda.Args {
 
 // weights returns the filter, the zero Array if there is none, and r.
 func (k read) weights(c *graph.DeviceCall) (filter, r cuda.Array) {
-	in := c.InAll(cuda.F32, k.filterInput(), 1)
+	in := c.InAll(cuda.F32, k.filter, 1)
 	return in[0], in[1]
 }
 
@@ -27,7 +27,7 @@ func (k read) Launch(c *graph.DeviceCall) {
 	if k.cache != nil {
 		carried, rows, back = k.carried(c, x.Type, p)
 	}
-	c.Launch("delta_read"+u.Suffix(), cuda.QuadRows(p.Tokens, p.D), u, x, filter, r, c.In(k.startsInput()), terms(p), carried, rows, cuda.Int(back))
+	c.Launch("delta_read"+u.Suffix(), cuda.QuadRows(p.Tokens, p.D), u, x, filter, r, c.In(k.starts), terms(p), carried, rows, cuda.Int(back))
 	if k.cache == nil {
 		return
 	}
@@ -48,7 +48,7 @@ func (k readGrad) Launch(c *graph.DeviceCall) {
 	dx, p := c.Out(), k.of.paramsOf(c)
 	in := c.InAll(dx.Type, 0, k.gradient, k.gradient+1)
 	filter, r := k.of.weights(c)
-	x, du, addend, starts := in[0], in[1], in[2], c.In(k.of.startsInput())
+	x, du, addend, starts := in[0], in[1], in[2], c.In(k.of.starts)
 	c.Launch("delta_read_grad"+dx.Suffix(), cuda.QuadRows(p.Tokens, p.D), dx, du, filter, r, starts, addend, terms(p))
 	k.sums(c, p, du, x, starts, filter, r)
 }
