@@ -53,7 +53,13 @@ func geluTanhPortable[T Float](y, x []T) {
 		if value < c {
 			value = c
 		}
-		e := expWide[T](geluExponent(c))
+		e := geluExponent(c)
+		if isSingle[T]() {
+			scale, part := expSplit(e)
+			e = scale + part
+		} else {
+			e = math.Exp(e)
+		}
 		y[i] = T(value / (1 + e))
 	}
 }
@@ -67,7 +73,13 @@ func geluTanhGradientPortable[T Float](dx, dy, x []T) {
 	limit := geluLimit[T]()
 	for i, v := range x {
 		c := clamp(float64(v), limit)
-		e := expWide[T](geluExponent(c))
+		e := geluExponent(c)
+		if isSingle[T]() {
+			scale, part := expSplit(e)
+			e = scale + part
+		} else {
+			e = math.Exp(e)
+		}
 		s := 1 / (1 + e)
 		slope := geluLinear + 3*geluCubic*c*c // -2u'
 		dx[i] = T(float64(dy[i]) * (s - c*s*(1-s)*slope))

@@ -1,5 +1,7 @@
 package kernel
 
+import "math"
+
 // Sigmoid computes the logistic function, element by element:
 //
 //	sigmoid(x) = 1/(1 + exp(-x))
@@ -51,7 +53,12 @@ func sigmoidLimit[T Float]() float64 {
 // sigmoidDecay returns exp(-x), with x limited to [-limit, limit], in float32's precision or
 // float64's: sigmoid(x) is 1/(1 + decay), and 1 - sigmoid(x) is decay/(1 + decay).
 func sigmoidDecay[T Float](x, limit float64) float64 {
-	return expWide[T](-clamp(x, limit))
+	x = -clamp(x, limit)
+	if isSingle[T]() {
+		scale, part := expSplit(x)
+		return scale + part
+	}
+	return math.Exp(x)
 }
 
 // sigmoidPortable computes y = sigmoid(x).

@@ -56,16 +56,6 @@ func expSplit(x float64) (scale, part float64) {
 	return scale, scale * r * (expLinear + r*(expQuadratic+r*expCubic))
 }
 
-// expWide returns e^x in float64, to float32's precision or float64's. With float32, x must be one
-// that expSplit takes.
-func expWide[T Float](x float64) float64 {
-	if isSingle[T]() {
-		scale, part := expSplit(x)
-		return scale + part
-	}
-	return math.Exp(x)
-}
-
 // expT returns e^x. In float32 the error is at most 0.51 units in the last place, with subnormal
 // results, overflow to +Inf, exp(-Inf) = 0 and NaN as in math.Exp. In float64 it calls math.Exp.
 func expT[T Float](x T) T {
