@@ -119,7 +119,7 @@ func modernCard(card layers.Card) layers.Card {
 
 // speeds returns the rows of a report of bench zoo that belong to presets with this card.
 func (c card) speeds(zoo models.Zoo, measured []bench.DesignResult) figure.Table {
-	t := figure.Table{Align: "llrrrr", Header: []string{"model", "shape", "time a step", "FLOPs a token", "bytes moved a step", "peak memory"}}
+	t := figure.NewTable("", "llrrrr", "model", "shape", "time a step", "FLOPs a token", "bytes moved a step", "peak memory")
 	known := func(v float64, format string) string {
 		if v == 0 {
 			return "-"

@@ -89,7 +89,7 @@ func (s Cards) Report(r *Results) (out Report) {
 	if err != nil {
 		out.Notes = append(out.Notes, "Without Sc and Sw: "+err.Error())
 	}
-	overview := figure.Table{Align: "lrrrrrrrrr", Header: []string{"stream", "parameters", "train FLOPs a token", "entries a token", "rate", "bits per byte", "compared with the transformer", "seeds", "Sc", "Sw"}}
+	overview := figure.NewTable("", "lrrrrrrrrr", "stream", "parameters", "train FLOPs a token", "entries a token", "rate", "bits per byte", "compared with the transformer", "seeds", "Sc", "Sw")
 	curves := figure.Panels{Across: 3, OwnAxes: true}
 	base := r.all[0]
 	out.Cards = cardsHead
@@ -107,7 +107,7 @@ func (s Cards) Report(r *Results) (out Report) {
 			curves.Charts = append(curves.Charts, learning(card.Title, base, c))
 		}
 		sc, sw := card.factors(c, needed[card.optimizer()].with(r.baseline(card.muon)), measured)
-		overview.Row(card.Title, sizes[0], sizes[1], sizes[2], rate, estimate(c.bits(), "%.3f"), c.comparedWith(base), fmt.Sprint(len(c.losses())), sc, sw)
+		overview.Row(card.Title, sizes[0], sizes[1], sizes[2], rate, estimate(c.bits(), "%.3f"), c.comparedWith(base), len(c.losses()), sc, sw)
 		out.Cards += fmt.Sprintf("\n## %s\n\n```\n%s\n```\n\n%s.\n\n%s\n\nPreset `%s`: %s parameters, %s FLOPs a token in training, %s entries of state a token.\n",
 			card.Title, card.Equation, card.Source, card.Use, card.preset, sizes[0], sizes[1], sizes[2])
 		if speeds := card.speeds(r.plan.zoo, measured); len(speeds.Rows) > 0 {

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -45,8 +44,8 @@ func (p *Plan) cellNames() []string {
 // contrastsTable tests for each contrast whether the first cell ends with the lower loss than the
 // second, seed by seed.
 func (r *Results) contrastsTable() figure.Table {
-	t := figure.Table{Title: "Contrasts: loss of the first minus the second, same seed; p of the sign-flip test that it is below 0, and by Holm over all of them",
-		Align: "lrrrrr", Header: []string{"", "pairs", "difference (nats)", "95% (BCa bootstrap)", "p", "p, Holm"}}
+	t := figure.NewTable("Contrasts: loss of the first minus the second, same seed; p of the sign-flip test that it is below 0, and by Holm over all of them", "lrrrrr",
+		"", "pairs", "difference (nats)", "95% (BCa bootstrap)", "p", "p, Holm")
 	var p []float64
 	for _, pair := range r.plan.Config.Contrasts {
 		differences := pairedDifferences(r.named(pair[1]), r.named(pair[0]))
@@ -55,7 +54,7 @@ func (r *Results) contrastsTable() figure.Table {
 		}
 		low, high := stats.BootstrapMean(differences)
 		p = append(p, stats.SignFlip(differences))
-		t.Row(strings.Join(pair, " - "), fmt.Sprint(len(differences)), estimate(differences, "%+.4f"), interval(low, high, "%+.4f"), number(p[len(p)-1], "%.2g"), "-")
+		t.Row(strings.Join(pair, " - "), len(differences), estimate(differences, "%+.4f"), interval(low, high, "%+.4f"), number(p[len(p)-1], "%.2g"), "-")
 	}
 	if len(p) < len(r.plan.Config.Contrasts) { // Holm needs all p-values
 		return t

@@ -51,7 +51,7 @@ func (r *Results) growths(series, parametrisation string) []growth {
 func (s Coordinates) Report(r *Results) (out Report) {
 	panels := figure.Panels{Across: len(parametrisations())}
 	for _, series := range r.plan.series {
-		t := figure.Table{Header: []string{"", "mean |x|"}, Align: "ll" + strings.Repeat("r", len(s.Widths)+2)}
+		t := figure.NewTable("", "ll"+strings.Repeat("r", len(s.Widths)+2), "", "mean |x|")
 		chart := figure.Lines{XLabel: "width, multiples of the base", YLabel: "mean |activation|", LogX: true, LogY: true}
 		for _, width := range s.Widths {
 			t.Header, chart.XTicks = append(t.Header, fmt.Sprintf("x%d", width)), append(chart.XTicks, float64(width))

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/residua-go/residua/figure"
-	"github.com/residua-go/residua/internal/stats"
 )
 
 // Search trains each series at random values of several keys, drawn log-uniformly, as the RMT paper
@@ -77,7 +76,7 @@ func (s Search) Points(Source) ([]Point, error) {
 const shownDraws = 5
 
 func (s Search) Report(r *Results) (out Report) {
-	best := figure.Table{Title: fmt.Sprintf("The %d best draws of each series; means over seeds, ± standard errors", shownDraws), Align: "llr" + strings.Repeat("r", len(s.Ranges)), Header: append([]string{"series", "draw", "loss (nats)"}, s.keys()...)}
+	best := figure.NewTable(fmt.Sprintf("The %d best draws of each series; means over seeds, ± standard errors", shownDraws), "llr"+strings.Repeat("r", len(s.Ranges)), append([]string{"series", "draw", "loss (nats)"}, s.keys()...)...)
 	panels := figure.Panels{Across: 2, OwnAxes: true}
 	for _, key := range s.keys() {
 		panels.Charts = append(panels.Charts, figure.Lines{XLabel: key, YLabel: "validation loss (nats a token)", LogX: true})
@@ -87,7 +86,7 @@ func (s Search) Report(r *Results) (out Report) {
 		for i, key := range s.keys() {
 			panels.Charts[i].Series = append(panels.Charts[i].Series, r.line(series.Name, func(c Result) float64 { return c.point.Values[key] }))
 		}
-		slices.SortStableFunc(cells, func(a, b Result) int { return cmp.Compare(stats.Mean(a.losses()).Mean, stats.Mean(b.losses()).Mean) })
+		slices.SortStableFunc(cells, func(a, b Result) int { return cmp.Compare(a.loss(), b.loss()) })
 		for _, c := range cells[:min(shownDraws, len(cells))] {
 			row := []string{series.Name, strings.TrimPrefix(c.point.Label, "draw"), estimate(c.losses(), "%.4f")}
 			for _, key := range s.keys() {

@@ -12,7 +12,6 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/experiment/bench"
-	"github.com/residua-go/residua/internal/stats"
 	"github.com/residua-go/residua/models"
 )
 
@@ -76,7 +75,7 @@ func (s Cards) curves(zoo models.Zoo) (map[string]curve, error) {
 	}
 	all := map[string]curve{}
 	for _, cell := range results.cells {
-		if loss := stats.Mean(cell.losses()).Mean; len(cell.todo) == 0 && !math.IsNaN(loss) {
+		if loss := cell.loss(); len(cell.todo) == 0 && !math.IsNaN(loss) {
 			all[cell.series] = append(all[cell.series], struct{ loss, tokens float64 }{loss, float64(cell.runs[0].Tokens)})
 		}
 	}
@@ -85,7 +84,7 @@ func (s Cards) curves(zoo models.Zoo) (map[string]curve, error) {
 
 // with returns the curve with one more point, a baseline's cell.
 func (c curve) with(base Result) curve {
-	if loss := stats.Mean(base.losses()).Mean; !math.IsNaN(loss) {
+	if loss := base.loss(); !math.IsNaN(loss) {
 		c = append(slices.Clone(c), struct{ loss, tokens float64 }{loss, float64(base.runs[0].Tokens)})
 	}
 	slices.SortFunc(c, func(a, b struct{ loss, tokens float64 }) int { return cmp.Compare(b.loss, a.loss) })
@@ -99,7 +98,7 @@ func (c card) factors(cell Result, of curve, measured []bench.DesignResult) (sc,
 	if len(cell.runs) == 0 || len(cell.todo) > 0 {
 		return "-", "-"
 	}
-	factor, bound := of.factor(stats.Mean(cell.losses()).Mean, float64(cell.runs[0].Tokens))
+	factor, bound := of.factor(cell.loss(), float64(cell.runs[0].Tokens))
 	if math.IsNaN(factor) {
 		return "-", "-"
 	}

@@ -42,8 +42,8 @@ func (p *Plan) Predict(ctx context.Context, jobs int) (*Prediction, error) {
 	if _, err := p.readLog(); err != nil {
 		return nil, err
 	}
-	out := &Prediction{Jobs: max(1, jobs), Summary: figure.Table{Align: "llrrrrrrl",
-		Header: []string{"runs", "of them complete", "parameters", "without tables", "tokens", "steps", "TFLOP a run", "seconds a run", "settings of its own"}}}
+	out := &Prediction{Jobs: max(1, jobs), Summary: figure.NewTable("", "llrrrrrrl",
+		"runs", "of them complete", "parameters", "without tables", "tokens", "steps", "TFLOP a run", "seconds a run", "settings of its own")}
 	shared := p.cells[0].first.Settings
 	for _, c := range p.cells {
 		shared = slices.DeleteFunc(slices.Clone(shared), func(s string) bool { return !slices.Contains(c.first.Settings, s) })

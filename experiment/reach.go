@@ -45,15 +45,15 @@ func (s Reach) title(r *Results) (title, line string, height float64) {
 	}
 	first := r.plan.series[0].Name
 	for _, c := range r.of(first) {
-		height = stats.Mean(c.losses()).Mean
+		height = c.loss()
 	}
 	return fmt.Sprintf("To the last loss of %s with the same seed, %.4f on average", first, height), first + "'s last loss", height
 }
 
 func (s Reach) Report(r *Results) Report {
 	title, line, height := s.title(r)
-	needs := figure.Table{Title: title + ": means over the seeds that reach it, ± standard errors; in brackets the share of the first series', seed by seed",
-		Align: "lrrrrrr", Header: []string{"", "reached by", "parameters (M)", "tokens (M)", "TFLOP", "seconds", "planned memory (MB)"}}
+	needs := figure.NewTable(title+": means over the seeds that reach it, ± standard errors; in brackets the share of the first series', seed by seed", "lrrrrrr",
+		"", "reached by", "parameters (M)", "tokens (M)", "TFLOP", "seconds", "planned memory (MB)")
 	panels := figure.Panels{Across: 2, OwnAxes: true}
 	chart := [2]figure.Lines{{XLabel: "million tokens"}, {XLabel: "TFLOP of training"}}
 	var first *moments

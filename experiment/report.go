@@ -117,7 +117,7 @@ func (r *Report) Markdown(log, picture, command string) string {
 
 // ratesTable shows the rate found for each cell, and the losses at the rates tried.
 func (r *Results) ratesTable() figure.Table {
-	t := figure.Table{Title: "Rates: the best one, chosen by seed 0, and the losses of that seed at all", Align: "lrll", Header: []string{"", "best rate", "between two worse ones", "losses (nats)"}}
+	t := figure.NewTable("Rates: the best one, chosen by seed 0, and the losses of that seed at all", "lrll", "", "best rate", "between two worse ones", "losses (nats)")
 	for _, c := range r.all {
 		if len(c.tried) == 0 {
 			continue
@@ -178,6 +178,9 @@ func (c Result) losses() []float64 {
 	return c.values(func(r Record) float64 { return float64(r.Loss) })
 }
 
+// loss returns the mean of the final losses, NaN if there is none.
+func (c Result) loss() float64 { return stats.Mean(c.losses()).Mean }
+
 func (c Result) bits() []float64 {
 	return c.values(func(r Record) float64 { return float64(r.Bits) })
 }
@@ -227,7 +230,7 @@ func interval(low, high float64, format string) string {
 
 // Table has a row for each cell: sizes, cost, losses with standard errors.
 func (r *Results) Table(title string) figure.Table {
-	t := figure.Table{Title: title, Align: "lrrrrrrrrr", Header: []string{"", "parameters", "without tables", "stream entries", "tokens", "TFLOP", "seconds", "seeds", "loss (nats)", "bits per byte"}}
+	t := figure.NewTable(title, "lrrrrrrrrr", "", "parameters", "without tables", "stream entries", "tokens", "TFLOP", "seconds", "seeds", "loss (nats)", "bits per byte")
 	for _, c := range r.cells {
 		first, seeds := c.runs[0], fmt.Sprint(len(c.runs))
 		if n := len(c.runs) - len(c.losses()); n > 0 {

@@ -95,7 +95,7 @@ func (r *Run) judge(run *runconfig.Run, steps []trainer.Metrics) {
 
 // RunsTable has a row for each run.
 func RunsTable(all []Run) figure.Table {
-	t := figure.Table{Align: "lrrrrrrrl", Header: []string{"run", "parameters", "MFLOP a token", "tokens", "lr", "loss", "bits per byte", "tokens/s", ""}}
+	t := figure.NewTable("", "lrrrrrrrl", "run", "parameters", "MFLOP a token", "tokens", "lr", "loss", "bits per byte", "tokens/s", "")
 	for _, r := range all {
 		t.Row(r.Folder, fmt.Sprintf("%.2fM", float64(r.Parameters)/1e6), fmt.Sprintf("%.1f", float64(r.FLOPs)/1e6), fmt.Sprint(r.Tokens), fmt.Sprintf("%g", r.Rate),
 			r.Loss.Text("%.4f"), r.Bits.Text("%.4f"), fmt.Sprintf("%.0f", float64(r.Tokens)/r.Seconds), r.Remark)

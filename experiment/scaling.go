@@ -59,10 +59,10 @@ func axes() []axis {
 }
 
 func (s Scaling) Report(r *Results) (out Report) {
-	laws := figure.Table{Title: "Power laws, loss = A x^-B, with 95% intervals (Student's t) that take the law for true", Align: "llrrr", Header: []string{"series", "x", "A", "B", "95% of B"}}
-	needs := figure.Table{Title: "What a series needs of what the first one needs, for the loss that the first one's law has at its largest size", Align: "llrr", Header: []string{"series", "x", "share", "95%"}}
-	slopes := figure.Table{Title: "Exponents: how much larger a series' B is than the first one's, ± standard errors, and p that they are equal (Welch's t-test)", Align: "llrr", Header: []string{"series", "x", "difference", "p"}}
-	offsets := figure.Table{Title: "Power laws above an irreducible loss, loss = E + A x^-B, and p that E is 0 (F-test)", Align: "llrrrr", Header: []string{"series", "x", "E", "A", "B", "p"}}
+	laws := figure.NewTable("Power laws, loss = A x^-B, with 95% intervals (Student's t) that take the law for true", "llrrr", "series", "x", "A", "B", "95% of B")
+	needs := figure.NewTable("What a series needs of what the first one needs, for the loss that the first one's law has at its largest size", "llrr", "series", "x", "share", "95%")
+	slopes := figure.NewTable("Exponents: how much larger a series' B is than the first one's, ± standard errors, and p that they are equal (Welch's t-test)", "llrr", "series", "x", "difference", "p")
+	offsets := figure.NewTable("Power laws above an irreducible loss, loss = E + A x^-B, and p that E is 0 (F-test)", "llrrrr", "series", "x", "E", "A", "B", "p")
 	panels := figure.Panels{Across: 2, OwnAxes: true}
 	for _, a := range axes() {
 		chart := figure.Lines{XLabel: a.name, YLabel: "validation loss (nats a token)", LogX: true, LogY: true}

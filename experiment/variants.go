@@ -33,7 +33,7 @@ func (Variants) Report(r *Results) Report {
 
 // risesTable shows the largest rise of each run's validation loss above the lowest before it.
 func risesTable(cells []Result) figure.Table {
-	t := figure.Table{Title: "Largest rise of the validation loss above the lowest before it (nats), by seed", Align: "lrl", Header: []string{"", "rises above 0.5", "by seed"}}
+	t := figure.NewTable("Largest rise of the validation loss above the lowest before it (nats), by seed", "lrl", "", "rises above 0.5", "by seed")
 	for _, c := range cells {
 		high, rises := 0, []string(nil)
 		for _, run := range c.runs {
@@ -65,7 +65,7 @@ func (r Record) largestRise() float64 {
 // movesTable shows how far each kind of coefficients moved from its start: root mean squares over
 // entries, tokens and sites.
 func movesTable(cells []Result) figure.Table {
-	t := figure.Table{Title: "How far coefficients moved from their start (root mean square), by seed", Align: "lll", Header: []string{"", "coefficients", "by seed"}}
+	t := figure.NewTable("How far coefficients moved from their start (root mean square), by seed", "lll", "", "coefficients", "by seed")
 	for _, c := range cells {
 		var kinds []stream.MixingKind
 		moved := map[stream.MixingKind][]string{}
@@ -91,7 +91,7 @@ func movesTable(cells []Result) figure.Table {
 // differenceBars shows the differences from the first cell, or its loss if there is no other.
 func differenceBars(cells []Result) figure.Bars {
 	if len(cells) == 1 {
-		return figure.Bars{YLabel: "validation loss (nats a token)", Labels: []string{cells[0].Name()}, Values: []float64{stats.Mean(cells[0].losses()).Mean}, Format: "%.4f"}
+		return figure.Bars{YLabel: "validation loss (nats a token)", Labels: []string{cells[0].Name()}, Values: []float64{cells[0].loss()}, Format: "%.4f"}
 	}
 	bars := figure.Bars{YLabel: "loss minus " + cells[0].Name() + "'s (nats a token), ± standard error", Format: "%+.4f"}
 	for _, c := range cells[1:] {
@@ -104,12 +104,12 @@ func differenceBars(cells []Result) figure.Bars {
 // differences is a table of differences. It has a row for each cell of a group after the first,
 // with which the others are compared.
 func differences(title string, groups ...[]Result) figure.Table {
-	t := figure.Table{Title: title, Align: "lrrrrr", Header: []string{"", "pairs", "difference", "of the first", "standard deviation", "p (paired t-test)"}}
+	t := figure.NewTable(title, "lrrrrr", "", "pairs", "difference", "of the first", "standard deviation", "p (paired t-test)")
 	for _, cells := range groups {
 		for _, c := range cells[min(1, len(cells)):] {
 			pairs := pairedDifferences(cells[0], c)
-			share := stats.Mean(pairs).Mean / stats.Mean(cells[0].losses()).Mean
-			t.Row(c.Name(), fmt.Sprint(len(pairs)), estimate(pairs, "%+.4f"), number(100*share, "%+.2f%%"), number(stats.Deviation(pairs), "%.4f"), number(stats.PairedTest(pairs), "%.2g"))
+			share := stats.Mean(pairs).Mean / cells[0].loss()
+			t.Row(c.Name(), len(pairs), estimate(pairs, "%+.4f"), number(100*share, "%+.2f%%"), number(stats.Deviation(pairs), "%.4f"), number(stats.PairedTest(pairs), "%.2g"))
 		}
 	}
 	return t
@@ -130,15 +130,15 @@ func pairedDifferences(a, b Result) []float64 {
 
 // seedsTable shows how many seeds a difference of 1% of the first cell's loss would need.
 func seedsTable(cells []Result) figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("Seeds that a difference of 1%% of the first's loss needs, alpha %g two-sided, power %g", stats.Alpha, stats.Power), Align: "lrrrrrrr",
-		Header: []string{"", "deviation, first", "deviation, this", "deviation of the difference", "95% of that", "seeds, paired", "at the 95%", "seeds of each, unpaired"}}
+	t := figure.NewTable(fmt.Sprintf("Seeds that a difference of 1%% of the first's loss needs, alpha %g two-sided, power %g", stats.Alpha, stats.Power), "lrrrrrrr",
+		"", "deviation, first", "deviation, this", "deviation of the difference", "95% of that", "seeds, paired", "at the 95%", "seeds of each, unpaired")
 	for i, c := range cells {
 		pairs := pairedDifferences(cells[0], c)
 		if i == 0 || len(pairs) < 2 {
 			continue
 		}
 		a, b, both := stats.Deviation(cells[0].losses()), stats.Deviation(c.losses()), stats.Deviation(pairs)
-		difference := 0.01 * stats.Mean(cells[0].losses()).Mean
+		difference := 0.01 * cells[0].loss()
 		low, high := stats.DeviationInterval(both, len(pairs))
 		ends := count(stats.PairedSeeds(low, difference)) + " to " + count(stats.PairedSeeds(high, difference))
 		t.Row(c.Name(), fmt.Sprintf("%.4f", a), fmt.Sprintf("%.4f", b), number(both, "%.4f"), interval(low, high, "%.4f"), count(stats.PairedSeeds(both, difference)), ends, count(stats.UnpairedSeeds(a, b, difference)))

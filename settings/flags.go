@@ -98,9 +98,6 @@ func (f *Flag) Bare() string {
 	return f.field.Tag.Get("bare")
 }
 
-// Given tells whether the call has set the flag.
-func (f *Flag) Given() bool { return f.given }
-
 // Lookup returns the flag with a name.
 func (all Flags) Lookup(name string) (*Flag, error) {
 	var names []string

@@ -78,21 +78,27 @@ func newFrozen(r Record) *Frozen {
 	return &Frozen{tokens: r.Tokens(), record: r}
 }
 
-// freeze returns the stream that carry describes, of a run or, without a record, from weights only.
-// Without a record it fails only if carry has a mistake.
-func freeze(r Record, carry func(f *Frozen)) (*Frozen, error) {
+// carrier is a stream's description of how it carries what is written to it, from which its methods
+// for analyses follow. Without a record it fails only if it has a mistake.
+type carrier struct{ carry func(f *Frozen) }
+
+// FreezeHooks lists the hooks that the stream asks a run for.
+func (c *carrier) FreezeHooks() []string { return c.Static().hooks }
+
+// Freeze returns the stream of a run with what it recorded.
+func (c *carrier) Freeze(r Record) (*Frozen, error) {
 	f := newFrozen(r)
-	if carry(f); f.err != nil {
+	if c.carry(f); f.err != nil {
 		return nil, f.err
 	}
 	return f, nil
 }
 
-// freezeHooks lists the hooks that carry asks for.
-func freezeHooks(carry func(f *Frozen)) []string {
+// Static returns the stream's form from its weights alone.
+func (c *carrier) Static() *Frozen {
 	f := newFrozen(nil)
-	carry(f)
-	return f.hooks
+	c.carry(f)
+	return f
 }
 
 // Recorded returns what the run recorded for a hook, width entries for each token. It returns nil

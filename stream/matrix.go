@@ -140,6 +140,7 @@ func (MatrixConfig) WidthScalings() []WidthScaling {
 //
 // The norm is taken over all Dk*Dv entries jointly. The state's H is X [T, Dk, Dv].
 type matrix struct {
+	carrier
 	b                        *graph.Builder
 	c                        MatrixConfig
 	embedding, positions     *layers.Embedding
@@ -159,6 +160,7 @@ type keyedSite struct {
 // shape of the keys that read.
 func newMatrix(b *graph.Builder, c MatrixConfig, newKeys func(at Site, reads []int) (read, write keyVectors)) *matrix {
 	m := &matrix{b: b, c: c, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, c.Rank, c.Dv)}
+	m.carrier.carry = m.carryOn
 	writes := func(name string) *gorgonia.Node {
 		return b.Param(keys(graph.RoleWriteKeys, c.Init.Hidden(name, c.Rank, c.RankRatio, c.Rank, c.Dk)))
 	}

@@ -20,21 +20,9 @@ func (m *matrix) Writers() []Writer {
 // Output names the matrix after the last sublayer.
 func (m *matrix) Output() string { return m.c.lastSite().Name() + ".stream" }
 
-// FreezeHooks lists the hooks of each token's keys, if there are any.
-func (m *matrix) FreezeHooks() []string { return freezeHooks(m.carry) }
-
-// Freeze calls carry with what a run recorded.
-func (m *matrix) Freeze(r Record) (*Frozen, error) { return freeze(r, m.carry) }
-
-// Static calls carry without a run: with the keys that do not depend on the stream, by which a
-// plain RMT reads and writes.
-func (m *matrix) Static() *Frozen {
-	f, _ := freeze(nil, m.carry) // it could only fail because of a run's activations
-	return f
-}
-
-// carry carries the outer products of each site unchanged to the end.
-func (m *matrix) carry(f *Frozen) {
+// carryOn carries the outer products of each site unchanged to the end. Without a run sites read
+// and write by the keys that do not depend on the stream, as in a plain RMT.
+func (m *matrix) carryOn(f *Frozen) {
 	one := linear.Identity(m.c.Dk * m.c.Dv)
 	f.Write(tokenRows, m.keys(m.writeEmbedding))
 	if m.positions != nil {

@@ -33,18 +33,6 @@ func tableWriters(positions bool, scale float64) []Writer {
 // Output names the stream after the last sublayer.
 func (v *Vector) Output() string { return v.c.lastSite().Name() + ".stream" }
 
-// FreezeHooks lists the hooks that Carry asks a run for.
-func (v *Vector) FreezeHooks() []string { return freezeHooks(v.steps.Carry) }
-
-// Freeze calls Carry with what a run recorded.
-func (v *Vector) Freeze(r Record) (*Frozen, error) { return freeze(r, v.steps.Carry) }
-
-// Static calls Carry without a run.
-func (v *Vector) Static() *Frozen {
-	f, _ := freeze(nil, v.steps.Carry) // it could only fail because of a run's activations
-	return f
-}
-
 // Carry carries what every site writes unchanged to the end. With the option x0, h_0 is carried
 // below h: before each block h becomes a sum of both.
 func (v *Vector) Carry(f *Frozen) {

@@ -14,7 +14,7 @@ func quoted(text string) string { return strconv.Quote(text) }
 // groupTable lists a model's groups: positions in ranges that double in length, tokens and
 // documents with the largest share of the loss.
 func (c *call) groupTable(s textScore, named bool) figure.Table {
-	t := figure.Table{Header: []string{c.By, "tokens", "loss", "bits per byte", "share of the loss"}, Align: "rrrrr"}
+	t := figure.NewTable("", "rrrrr", c.By, "tokens", "loss", "bits per byte", "share of the loss")
 	if named {
 		t.Title = s.checkpoint
 	}

@@ -126,7 +126,7 @@ func (c *call) printResult(out commandline.Output, path string, r tasks.Result) 
 // differenceTable has a row for each checkpoint after the first, and compares it with the first
 // document by document.
 func differenceTable(paths []string, all []tasks.Result) figure.Table {
-	t := figure.Table{Title: "difference from " + paths[0] + ", document by document", Header: []string{"checkpoint"}, Align: "l"}
+	t := figure.NewTable("difference from "+paths[0]+", document by document", "l", "checkpoint")
 	for _, m := range all[1].Difference {
 		t.Header = append(t.Header, m.Name)
 		t.Align += "r"
@@ -143,7 +143,7 @@ func differenceTable(paths []string, all []tasks.Result) figure.Table {
 
 // taskTable has a row for each checkpoint.
 func taskTable(paths []string, all []tasks.Result) figure.Table {
-	t := figure.Table{Header: []string{"checkpoint", "documents"}, Align: "lr"}
+	t := figure.NewTable("", "lr", "checkpoint", "documents")
 	for _, m := range all[0].Metrics {
 		t.Header = append(t.Header, m.Name)
 		t.Align += "r"

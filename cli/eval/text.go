@@ -121,7 +121,7 @@ func within(format string, value, stderr float64) string {
 
 // textTable has a row for each checkpoint.
 func textTable(all []textScore) figure.Table {
-	t := figure.Table{Header: []string{"checkpoint", "tokens", "loss", "perplexity", "bits per byte"}, Align: "lrrrr"}
+	t := figure.NewTable("", "lrrrr", "checkpoint", "tokens", "loss", "perplexity", "bits per byte")
 	for _, s := range all {
 		bits := "-"
 		if !math.IsNaN(s.score.BitsPerByte) {
