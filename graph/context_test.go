@@ -20,20 +20,22 @@ import (
 // Gorgonia's codegenerator.insertFree scans all nodes for each node.
 func TestOurStagesTakeLinearTime(t *testing.T) {
 	predict := func(blocks int) time.Duration { // runs all stages up to memory
-		best := time.Hour // the best of a few: the machine may be busy
-		for range 3 {
-			began := time.Now()
-			_, err := graph.PredictMemory(graph.ProgramOptions{Options: graph.Options{Threads: 1, Training: true}, Gradients: true}, func(b *graph.Builder) (graph.Roots, error) {
-				return deepGraph(b, 6, blocks), b.Err()
-			})
-			require.NoError(t, err)
-			best = min(best, time.Since(began))
-		}
-		return best
+		began := time.Now()
+		_, err := graph.PredictMemory(graph.ProgramOptions{Options: graph.Options{Threads: 1, Training: true}, Gradients: true}, func(b *graph.Builder) (graph.Roots, error) {
+			return deepGraph(b, 6, blocks), b.Err()
+		})
+		require.NoError(t, err)
+		return time.Since(began)
 	}
-	few, many := predict(60), predict(480)
-	t.Logf("60 blocks: %v, 480: %v", few, many)
-	require.Less(t, many, 24*few)
+	few, many := time.Hour, time.Hour
+	for range 20 { // the fastest of each: on a busy machine, until one of each ran undisturbed
+		few, many = min(few, predict(60)), min(many, predict(480))
+		if many < 24*few {
+			t.Logf("60 blocks: %v, 480: %v", few, many)
+			return
+		}
+	}
+	require.Failf(t, "more than linear", "60 blocks: %v, 480: %v", few, many)
 }
 
 // TestAContextEndsCompiling: a context that ends stops compilation at the next node or the next
