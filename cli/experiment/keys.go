@@ -10,7 +10,7 @@ import (
 const pageHead = `# Config keys of experiments
 
 Every key of an experiment's config, made by ` + "`go run ./cmd/residua experiment -keys -markdown >docs/experiment-config.md`" + `; a test checks that
-this page is up to date. [docs/experiments.md](experiments.md) shows what experiments are for, [experiments/](../experiments) has configs.
+this page is up to date. [docs/experiments.md](experiments.md) shows what experiments are for, [studies/](../studies) has configs.
 
 A config is read as strictly as a run's ([docs/config.md](config.md)): an unknown key, a bad value, or a setting that makes no run is an
 error that names file and line. Settings are assignments as ` + "`train -set`" + ` takes them; a later one wins: ` + "`set`" + ` of the experiment, of the

@@ -161,7 +161,7 @@ func isCommand(command string) bool {
 	case words[0] == "cmd/residua" && len(words) > 2 && words[1] == "analyze":
 		return analysisOf(words[2]) != nil
 	case words[0] == "cmd/residua":
-		return len(words) > 1 && exists("command/"+words[1])
+		return len(words) > 1 && exists("cli/"+words[1])
 	case words[0] == "make":
 		notebooks, err := filepath.Glob(filepath.Join(root, "notebooks", strings.TrimPrefix(words[len(words)-1], "ONLY=")+"-*.ipynb"))
 		return err == nil && len(notebooks) == 1
