@@ -8,15 +8,17 @@ import (
 	"github.com/residua-go/residua/graph/kernel/internal/asm"
 )
 
-// macros are the listings that others name like an instruction. The first line of each has its
-// name and its parameters.
-var macros = map[string]string{}
+// macros are the listings that others name like an instruction, by their names. The first line of
+// each has its name and its parameters.
+var macros = byName(exp2, exp2Powers, geluExponent, normalTail, sigmoidDecay, sigmoidDecaySingle, gated, gatedGradient,
+	expSingle, expSingleWithin, tanhRatio, tanhSlope, normalize, normGradient, positive)
 
-func init() {
-	for _, m := range []string{exp2, exp2Powers, geluExponent, normalTail, sigmoidDecay, sigmoidDecaySingle, gated, gatedGradient,
-		expSingle, expSingleWithin, tanhRatio, tanhSlope, normalize, normGradient, positive} {
-		macros[words(m)[0]] = m
+func byName(listings ...string) map[string]string {
+	named := map[string]string{}
+	for _, m := range listings {
+		named[words(m)[0]] = m
 	}
+	return named
 }
 
 // words splits a line of a listing, or one with its comment, into the instruction and its operands.
