@@ -16,6 +16,7 @@ import (
 // Vector and pass the Steps in which they differ to Use.
 type Vector struct {
 	tables
+	carrier
 	c         Vectors
 	attention []heads
 	features  []*layers.Norm // one for each block; nil: none
@@ -80,12 +81,12 @@ func newVector(b *graph.Builder, c Vectors) *Vector { return NewVector(b, Vector
 // startVector makes only the parameters of the tables, with rows of the given axes, by default D.
 func startVector(b *graph.Builder, c Vectors, row ...int) *Vector {
 	v := &Vector{tables: newTables(b, c, row...), c: c}
-	v.steps = v
+	v.Use(v)
 	return v
 }
 
 // Use makes s, a stream that embeds v, provide the steps.
-func (v *Vector) Use(s Steps) { v.steps = s }
+func (v *Vector) Use(s Steps) { v.steps, v.carrier.carry = s, s.Carry }
 
 // addBlocks makes the parameters of the maps and norms through which sublayers read and write.
 func (v *Vector) addBlocks() {
