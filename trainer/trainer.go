@@ -117,6 +117,9 @@ func (t *Trainer) step() int { return t.learner.Progress().Steps }
 // Store returns where the parameters live.
 func (t *Trainer) Store() *graph.Store { return t.store }
 
+// Tokenizer returns the run's tokenizer.
+func (t *Trainer) Tokenizer() data.Tokenizer { return t.corpus.Tokenizer }
+
 // Memory reports the training program's buffers.
 func (t *Trainer) Memory() graph.Memory { return t.learner.Program().Memory() }
 

@@ -27,14 +27,17 @@ func (w *Writer) List(listing string, names Names) {
 	}
 }
 
+// replace returns what a word of a listing stands for: the value of its name, or, for a name with a
+// number, what the name's function returns for that number.
 func (n Names) replace(text string) string {
-	if value, ok := n[text].(func(int) string); ok || n[text] == nil {
-		parts := word.FindStringSubmatch(text)
-		if value, ok = n[parts[1]].(func(int) string); !ok {
-			return text
-		}
-		i, _ := strconv.Atoi(parts[2])
-		return value(i)
+	if _, numbered := n[text].(func(int) string); !numbered && n[text] != nil {
+		return fmt.Sprint(n[text])
 	}
-	return fmt.Sprint(n[text])
+	parts := word.FindStringSubmatch(text)
+	value, ok := n[parts[1]].(func(int) string)
+	if !ok {
+		return text
+	}
+	i, _ := strconv.Atoi(parts[2])
+	return value(i)
 }
