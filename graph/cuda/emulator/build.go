@@ -27,10 +27,31 @@ func build(sources, kernels, folder string) error {
 			return errors.WithStack(err)
 		}
 	}
-	out, err := exec.Command("flock", parts, "make", "-s", "-j"+strconv.Itoa(runtime.NumCPU()), "-C", sources,
-		"KERNELS="+kernels, "BUILD="+folder, "PARTS="+parts).CombinedOutput()
+	arguments := []string{parts, "make", "-s", "-j" + strconv.Itoa(runtime.NumCPU()), "-C", sources}
+	for variable, path := range map[string]string{"KERNELS": kernels, "BUILD": folder, "PARTS": parts} {
+		short, err := relative(sources, path)
+		if err != nil {
+			return err
+		}
+		arguments = append(arguments, variable+"="+short)
+	}
+	out, err := exec.Command("flock", arguments...).CombinedOutput()
 	const most = 4000
 	return errors.Wrapf(err, "building the emulator for tests of the CUDA backend without a GPU, which wants a C++ compiler ($CXX) and make (Debian: apt install g++ make), or RESIDUA_GPU=1 on a machine with a GPU: %s", out[:min(len(out), most)])
+}
+
+// relative returns a path as seen from a folder: make cannot work with the spaces that the name of
+// a folder around both may have.
+func relative(folder, path string) (string, error) {
+	var real [2]string
+	for i, p := range []string{folder, path} {
+		var err error
+		if real[i], err = filepath.EvalSymlinks(p); err != nil {
+			return "", errors.WithStack(err)
+		}
+	}
+	short, err := filepath.Rel(real[0], real[1])
+	return short, errors.WithStack(err)
 }
 
 // buildFolder returns the folder of what is built: build/emulator in the module.
