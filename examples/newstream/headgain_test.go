@@ -84,5 +84,5 @@ func TestHeadGainRuns(t *testing.T) {
 	assert.Contains(t, stderr.String(), `model.attention.strat: unknown key; did you mean "start"?`)
 	stderr.Reset()
 	assert.NotZero(t, cli.Main(models.Standard(), []string{"generate", "-checkpoint", run}, &stdout, &stderr))
-	assert.Contains(t, stderr.String(), "unknown")
+	assert.Contains(t, stderr.String(), `model.attention.kind: want one of softmax, sliding, got "headgain"`)
 }
