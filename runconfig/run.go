@@ -66,7 +66,7 @@ type Train struct {
 	Batch       int    `yaml:"batch" min:"1" max:"65536" help:"rows of a micro-batch"`
 	Accumulate  int    `yaml:"accumulate" min:"1" max:"1048576" help:"micro-batches of a step, over all ranks"`
 	BatchTokens int    `yaml:"batch_tokens" added:"0" min:"0" max:"4294967296" help:"tokens of a step; batch and accumulate follow, the batch as large as memory allows, up to 16384 tokens; 0: they say it"`
-	Recompute   string `yaml:"recompute" choices:"none, cheap, block" help:"what the backward pass computes again, for less memory: none, cheap (norms, activations and gates: about 1% slower) or block (all that each block computed)"`
+	Recompute   string `yaml:"recompute" choices:"none, cheap, block" help:"what the backward pass computes again, for less memory: none, cheap (norms, activations and gates: little time) or block (all that each block computed)"`
 	Steps       int    `yaml:"steps" default:"required, or tokens" min:"0" max:"1000000000" help:"number of updates"`
 	Tokens      int64  `yaml:"tokens" min:"0" max:"1000000000000000000" help:"tokens to train on, in place of steps; rounded up to whole steps"`
 	Stop        Stop   `yaml:"stop" added:"" help:"ends the run before its last step"`
