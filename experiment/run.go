@@ -71,7 +71,9 @@ func (r *Record) add(steps []trainer.Metrics, stepTokens int) {
 	sum, part := 0.0, 0
 	for i, m := range steps {
 		r.Tokens = m.Tokens
-		r.Seconds += float64(stepTokens) / m.TokensPS
+		if m.TokensPS > 0 { // 0: the process was stopped for so long that the rate rounds to 0
+			r.Seconds += float64(stepTokens) / m.TokensPS
+		}
 		r.Loss, r.Bits = eval.Number(math.NaN()), eval.Number(math.NaN())
 		if m.ValLoss != nil {
 			r.Loss, r.Bits = *m.ValLoss, *m.ValBits
