@@ -3,9 +3,10 @@ package analysis
 import (
 	"math"
 
-	"github.com/residua-go/residua/analysis/numerics"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mathext"
+
+	"github.com/residua-go/residua/analysis/numerics"
 )
 
 // Chance is the distribution of the squared score s^2 = ||A M B||^2 / (||A||^2 ||B||^2 ||M||^2/Out)

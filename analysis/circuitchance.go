@@ -3,8 +3,9 @@ package analysis
 import (
 	"math/rand/v2"
 
-	"github.com/residua-go/residua/analysis/numerics"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/analysis/numerics"
 )
 
 // addChance sets the chance of the full circuits' scores of a layer's heads, which were added last.

@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/residua-go/residua/eval"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/eval"
 )
 
 func TestRates(t *testing.T) {

@@ -12,9 +12,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 // words returns tokens as a tokenizer makes them.

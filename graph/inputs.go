@@ -1,10 +1,11 @@
 package graph
 
 import (
+	"slices"
+
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-	"slices"
 
 	"github.com/residua-go/residua/internal/memory"
 )

@@ -1,10 +1,11 @@
 package graph
 
 import (
+	"slices"
+
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-	"slices"
 )
 
 // ProgramOptions say what a Program computes and how.

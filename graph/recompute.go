@@ -24,10 +24,10 @@ const (
 // of all nodes inside blocks. Nodes run in the order in which they are made, so a copy runs just
 // before its reader.
 type rebuilder struct {
-	b      *Builder
-	cheap  bool                    // copies Recomputables alone
-	kept   map[*gorgonia.Node]bool // nodes that are hooked, or read outside their block: not copied
-	copies map[*gorgonia.Node]*gorgonia.Node
+	b         *Builder
+	recompute Recompute
+	kept      map[*gorgonia.Node]bool // nodes that are hooked, or read outside their block: not copied
+	copies    map[*gorgonia.Node]*gorgonia.Node
 }
 
 // newRebuilder returns nil for RecomputeNone.
@@ -35,13 +35,13 @@ func newRebuilder(b *Builder, order gorgonia.Nodes, recompute Recompute) *rebuil
 	if recompute != RecomputeCheap && recompute != RecomputeBlock {
 		return nil
 	}
-	r := &rebuilder{b: b, cheap: recompute == RecomputeCheap, kept: map[*gorgonia.Node]bool{}, copies: map[*gorgonia.Node]*gorgonia.Node{}}
+	r := &rebuilder{b: b, recompute: recompute, kept: map[*gorgonia.Node]bool{}, copies: map[*gorgonia.Node]*gorgonia.Node{}}
 	for _, n := range b.hooked { // a hook runs once, and its value is kept in any case
 		r.kept[n] = true
 	}
 	for _, n := range order {
 		for _, c := range Inputs(n) {
-			if !r.cheap && b.blocks[c.ID()] != b.blocks[n.ID()] {
+			if recompute == RecomputeBlock && b.blocks[c.ID()] != b.blocks[n.ID()] {
 				r.kept[c] = true
 			}
 		}
@@ -52,15 +52,24 @@ func newRebuilder(b *Builder, order gorgonia.Nodes, recompute Recompute) *rebuil
 // node returns the node that the gradient of reader reads instead of x. A nil rebuilder recomputes
 // nothing.
 func (r *rebuilder) node(x, reader *gorgonia.Node) *gorgonia.Node {
-	if r == nil || r.kept[x] || opOf(x) == nil {
-		return x
-	}
-	block := r.b.blocks[x.ID()]
-	_, recomputable := opOf(x).Primitive.(Recomputable)
-	if r.cheap && !recomputable || !r.cheap && (block == 0 || block != r.b.blocks[reader.ID()]) {
+	if r == nil || !r.copied(x, reader) {
 		return x
 	}
 	return r.copy(x)
+}
+
+// copied reports whether the gradient of reader reads a copy of x.
+func (r *rebuilder) copied(x, reader *gorgonia.Node) bool {
+	op := opOf(x)
+	if op == nil || r.kept[x] {
+		return false
+	}
+	if r.recompute == RecomputeCheap {
+		_, recomputable := op.Primitive.(Recomputable)
+		return recomputable
+	}
+	block := r.b.blocks[x.ID()]
+	return block != 0 && block == r.b.blocks[reader.ID()]
 }
 
 func (r *rebuilder) copy(x *gorgonia.Node) *gorgonia.Node {
@@ -71,11 +80,12 @@ func (r *rebuilder) copy(x *gorgonia.Node) *gorgonia.Node {
 	for i, c := range inputs {
 		inputs[i] = r.node(c, x)
 	}
-	if r.cheap {
+	switch {
+	case r.recompute == RecomputeCheap:
 		r.copies[x] = op.Primitive.(Recomputable).Again(r.b, inputs)
-	} else if op.primary == nil {
+	case op.primary == nil:
 		r.copies[x] = r.b.Apply(op.Primitive, inputs...)
-	} else {
+	default:
 		r.copies[x] = r.copySecondary(x, inputs)
 	}
 	return r.copies[x]

@@ -12,8 +12,9 @@ import (
 	"time"
 
 	"github.com/pkg/errors"
-	"github.com/residua-go/residua/settings"
 	"golang.org/x/sync/semaphore"
+
+	"github.com/residua-go/residua/settings"
 )
 
 // Options say how a Server behaves. The zero value is ready to use.

@@ -3,8 +3,9 @@ package memory
 import (
 	"math"
 
-	"github.com/residua-go/residua/analysis/numerics"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/analysis/numerics"
 )
 
 // Coherence is how far keys are from orthogonal: over all pairs of different keys i != j with

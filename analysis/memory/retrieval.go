@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/stream/linear"
-	"gonum.org/v1/gonum/mat"
 )
 
 // WriteRetrieval measures what the readers of a running matrix stream get from each writer. The

@@ -7,8 +7,10 @@ package page
 
 import (
 	"bytes"
+	"html/template"
 
 	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/figure"
 )
 
@@ -42,9 +44,11 @@ func (p Page) HTML() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var html bytes.Buffer
-	if err := outline.Execute(&html, v); err != nil {
+	outline, err := template.ParseFS(web, "web/page.html")
+	if err != nil {
 		return nil, errors.Wrap(err, "page")
 	}
-	return html.Bytes(), nil
+	var html bytes.Buffer
+	err = outline.Execute(&html, v)
+	return html.Bytes(), errors.Wrap(err, "page")
 }

@@ -36,9 +36,6 @@ type Library struct {
 // NewLibrary makes a Library whose Script ends with a page's own, which uses it.
 func NewLibrary(own string) Library { return Library{style, script(own), colours()} }
 
-// outline is the page's template.
-var outline = template.Must(template.ParseFS(web, "web/page.html"))
-
 // script joins the library's parts and a page's own script in one scope.
 func script(own string) template.JS {
 	var all strings.Builder

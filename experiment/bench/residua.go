@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 

@@ -5,9 +5,10 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 // attentionResult holds what one run of the kernel wrote.

@@ -7,8 +7,9 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 // forEachPairPath runs f on every path for bfloat16 that this machine has.

@@ -5,9 +5,10 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 // runCrossEntropy runs with a bound on the bytes of logits in memory; 0 means the usual one.

@@ -8,9 +8,10 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 // pathNames maps the paths that tests force to their names.

@@ -4,9 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 // wantKeysGrad computes dkeys[i, d] = sum_t sum_v y_t[i, v] X_t[d, v].

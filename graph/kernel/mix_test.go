@@ -5,9 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 func testMixRead[T Float](t *testing.T) {

@@ -5,8 +5,9 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 // naiveNormLinear normalises by naiveNorm and multiplies by plain loops, in float64.

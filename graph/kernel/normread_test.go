@@ -5,8 +5,9 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 // naiveNormRead normalises by naiveNorm and reads by plain loops, in float64.

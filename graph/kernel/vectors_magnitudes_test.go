@@ -6,8 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 // everyFloat returns about 2^bits float32 values of every exponent, both signs, with NaN,

@@ -5,6 +5,10 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/attention"
 	"github.com/residua-go/residua/graph/ops/elementwise"
@@ -14,9 +18,6 @@ import (
 	"github.com/residua-go/residua/graph/ops/norm"
 	"github.com/residua-go/residua/graph/ops/readwrite"
 	"github.com/residua-go/residua/graph/optest"
-	"github.com/stretchr/testify/require"
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 )
 
 // TestBadShapes checks that each op refuses wrong shapes.

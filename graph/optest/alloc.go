@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/residua-go/residua/graph"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
 )
 
 // allocations checks that the op, and each op of its backward pass, allocates nothing in Do after a

@@ -2,15 +2,15 @@ package optest
 
 import (
 	"errors"
-	"slices"
-
 	"fmt"
+	"slices"
 	"testing"
 
-	"github.com/residua-go/residua/graph"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
 )
 
 // RequireLine checks that an error is one line that contains the given parts.

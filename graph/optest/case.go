@@ -4,15 +4,14 @@ package optest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"math/rand/v2"
-
-	"github.com/residua-go/residua/graph"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
 )
 
 // Case is one op with one set of options: a row of its package's table of cases.

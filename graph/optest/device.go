@@ -8,11 +8,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/graph/cuda"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
 )
 
 // DeviceTolerances returns bounds of |device - CPU| relative to the largest magnitude in a tensor.

@@ -3,10 +3,11 @@ package optest
 import (
 	"testing"
 
-	"github.com/residua-go/residua/graph"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
 )
 
 // ForwardFLOPs checks the counted matrix products of the cases that want names; each name must

@@ -5,11 +5,12 @@ import (
 	"math"
 	"testing"
 
-	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 // gradientTolerance bounds |gradient - difference quotient| relative to the larger of 1

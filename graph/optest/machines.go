@@ -6,10 +6,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/residua-go/residua/graph"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
 )
 
 // StockGraph collects the error of the stock Gorgonia functions that a test's graph uses.

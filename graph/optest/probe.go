@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/residua-go/residua/graph"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
 )
 
 // The ops below exist only in tests: they stand before and after an op under test, on the CPU and

@@ -3,9 +3,10 @@ package optest
 import (
 	"testing"
 
-	"github.com/residua-go/residua/graph"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
 )
 
 // stockNodes runs the op between stock Add, Reshape, HadamardProd and Sum nodes and checks that a

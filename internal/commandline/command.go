@@ -1,6 +1,6 @@
-// Package cli defines how every command behaves: what -h shows, how it answers a wrong call, which
-// exit code an error gets, and what an interrupt does. A command is a Command; its main is
-// os.Exit(cli.Main(command(), os.Args[1:], os.Stdout, os.Stderr)).
+// Package commandline defines how every command behaves: what -h shows, how it answers a wrong
+// call, which exit code an error gets, and what an interrupt does. A command is a Command; its main
+// is os.Exit(commandline.Main(command(), os.Args[1:], os.Stdout, os.Stderr)).
 package commandline
 
 import (

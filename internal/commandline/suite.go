@@ -13,7 +13,7 @@ import (
 // Suite is a program of several commands, as in residua COMMAND flags. Its main is
 //
 //	command, args := suite().Choose(os.Args[1:])
-//	os.Exit(cli.Main(command, args, os.Stdout, os.Stderr))
+//	os.Exit(commandline.Main(command, args, os.Stdout, os.Stderr))
 type Suite struct {
 	Name     string    // of the program, or of a command with subcommands
 	Program  string    // as in Command; its commands get it, too

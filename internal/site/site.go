@@ -43,7 +43,11 @@ type wanted struct{ from, page, heading string }
 
 // build makes the site of a tree of files in a folder and returns the number of its pages.
 func build(tree fs.FS, out string) (int, error) {
-	s := &site{tree: tree, out: out, queue: []string{first}, headings: map[string][]string{}, layout: template.Must(template.New("page").Parse(layout)),
+	parsed, err := template.New("page").Parse(layout)
+	if err != nil {
+		return 0, err
+	}
+	s := &site{tree: tree, out: out, queue: []string{first}, headings: map[string][]string{}, layout: parsed,
 		markdown: goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))}
 	for at := 0; at < len(s.queue); at++ {
 		if err := s.page(s.queue[at]); err != nil {

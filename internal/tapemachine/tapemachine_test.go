@@ -12,12 +12,13 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/residua-go/residua/graph/cuda"
-	"github.com/residua-go/residua/graph/cuda/emulator"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/cu"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/graph/cuda/emulator"
 )
 
 // withoutDriver is set for the process that tests a machine without a driver.

@@ -10,7 +10,9 @@ import (
 // Table shows a table as HTML or, if that cannot be displayed, as lines of text.
 func Table(t figure.Table) Output {
 	var html strings.Builder
-	Check(tableHTML.Execute(&html, t))
+	outline, err := template.New("table").Parse(tableHTML)
+	Check(err)
+	Check(outline.Execute(&html, t))
 	return output(t.Title, t.Text(), "text/html", html.String())
 }
 
@@ -18,10 +20,10 @@ func Table(t figure.Table) Output {
 func Markdown(text string) Output { return output(text, text, "text/markdown", text) }
 
 // tableHTML writes a table with its title as the caption and its note below.
-var tableHTML = template.Must(template.New("table").Parse(`<table>
+const tableHTML = `<table>
 {{with .Title}}<caption>{{html .}}</caption>
 {{end}}{{if .Header}}<tr>{{range $c, $text := .Header}}<th style="text-align: {{if $.Right $c}}right{{else}}left{{end}}">{{html $text}}</th>{{end}}</tr>
 {{end}}{{range .Rows}}<tr>{{range $c, $text := .}}<td style="text-align: {{if $.Right $c}}right{{else}}left{{end}}">{{html $text}}</td>{{end}}</tr>
 {{end}}</table>
 {{with .Note}}<p>{{html .}}</p>
-{{end}}`))
+{{end}}`

@@ -8,14 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/graph/ops/elementwise"
-	"github.com/residua-go/residua/graph/ops/loss"
-	"github.com/residua-go/residua/graph/optest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/loss"
+	"github.com/residua-go/residua/graph/optest"
 )
 
 // patternOptions returns options with each setting by itself and with all of them.

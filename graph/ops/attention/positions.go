@@ -4,8 +4,9 @@ import (
 	"fmt"
 
 	"github.com/pkg/errors"
-	"github.com/residua-go/residua/graph"
 	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
 )
 
 // positions computes the index of each token in its row.

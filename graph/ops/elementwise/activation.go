@@ -34,6 +34,11 @@ func (k Activation) Infer(in []graph.Signature) (graph.Signature, error) { retur
 // InPlace returns true.
 func (k Activation) InPlace(int) bool { return true }
 
+// Again applies the function again.
+func (k Activation) Again(b *graph.Builder, inputs gorgonia.Nodes) *gorgonia.Node {
+	return b.Apply(k, inputs...)
+}
+
 // VJP makes dx = dy f'(x).
 func (k Activation) VJP(d *graph.Derivative) {
 	d.Make(0, activationGrad{of: k}, d.Gradient(), d.Input(0))

@@ -3,11 +3,12 @@ package elementwise_test
 import (
 	"testing"
 
-	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
 )
 
 // TestSetStep: on a stock tape machine each step has its own mask, and the same step always has the

@@ -3,11 +3,12 @@ package elementwise_test
 import (
 	"fmt"
 
+	"gorgonia.org/gorgonia"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/optest"
-	"gorgonia.org/gorgonia"
 )
 
 func elementwiseCases() []optest.Case {

@@ -32,6 +32,11 @@ func (swiGLU) Infer(in []graph.Signature) (graph.Signature, error) {
 
 func (swiGLU) InPlace(int) bool { return true }
 
+// Again computes the product again.
+func (k swiGLU) Again(b *graph.Builder, inputs gorgonia.Nodes) *gorgonia.Node {
+	return b.Apply(k, inputs...)
+}
+
 func (swiGLU) VJP(d *graph.Derivative) {
 	primary := SwiGLUGradient(d, d.Input(0), d.Input(1))
 	d.Set(0, primary)

@@ -5,16 +5,17 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/ops/loss"
 	"github.com/residua-go/residua/graph/ops/shape"
 	"github.com/residua-go/residua/graph/optest"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 )
 
 // weightedSumCases are sums with weights for all tokens and for each, of as many tensors as one

@@ -1,10 +1,11 @@
 package embedding_test
 
 import (
+	"gorgonia.org/gorgonia"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/embedding"
 	"github.com/residua-go/residua/graph/optest"
-	"gorgonia.org/gorgonia"
 )
 
 func embeddingCases() []optest.Case {

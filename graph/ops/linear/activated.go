@@ -13,7 +13,7 @@ import (
 // primary of activated.
 type linearActivated struct {
 	Product
-	elementwise.Activation
+	activation elementwise.Activation
 }
 
 // MapActivated computes a linear map and an activation in one pass over the result:
@@ -31,7 +31,7 @@ func MapActivated(b *graph.Builder, x, w *gorgonia.Node, f kernel.Activation) (h
 }
 
 func (k linearActivated) String() string {
-	return k.Product.String() + " then " + k.Activation.String()
+	return k.Product.String() + " then " + k.activation.String()
 }
 
 func (k linearActivated) Infer(in []graph.Signature) (graph.Signature, error) {
@@ -54,19 +54,19 @@ func runLinearActivated[T kernel.Float](k linearActivated, c graph.CallOf[T]) {
 	inputs, outputs := k.Sides(c.Signature(1))
 	if x := c.Half(0); x != nil {
 		graph.State[gemms[T]](c).fused.Activated(c.Pool(), c.RoundedOut(), c.RoundedSecondaryOut(0), x,
-			c.Packed(1, k.Transposed, outputs, inputs), c.Signature(0).Leading(), k.Function)
+			c.Packed(1, k.Transposed, outputs, inputs), c.Signature(0).Leading(), k.activation.Function)
 		return
 	}
 	y, _ := c.SecondaryOut(0)
 	gemm := graph.State[kernel.GemmActivated[T]](c)
 	gemm.SetWeights(c.Weights(1))
 	gemm.Forward(c.Pool(), y, c.Out(), c.In(0), c.In(1),
-		c.Signature(0).Leading(), inputs, outputs, k.Transposed, k.Function)
+		c.Signature(0).Leading(), inputs, outputs, k.Transposed, k.activation.Function)
 }
 
 // DeviceBytes counts the workspace of cuBLASLt.
 func (k linearActivated) DeviceBytes(c graph.Cost) (saved, scratch int) {
-	return 0, epilogueBytes(c, k.Function)
+	return 0, epilogueBytes(c, k.activation.Function)
 }
 
 // activated is y = f(h), computed by the run of h. Input: h.
@@ -77,11 +77,6 @@ func (k activated) String() string { return "Activated " + k.Activation.String()
 func (k activated) InPlace(int) bool { return false }
 
 func (k activated) Run(*graph.Call) {}
-
-// Again computes f(h) in a pass of its own.
-func (k activated) Again(b *graph.Builder, inputs gorgonia.Nodes) *gorgonia.Node {
-	return b.Apply(k.Activation, inputs...)
-}
 
 func (k activated) VJP(d *graph.Derivative) {
 	if _, done := graph.PrimitiveOf(d.Gradient()).(linearGradActivated); done {

@@ -15,7 +15,7 @@ func (k linearActivated) Launch(c *graph.DeviceCall) {
 		c.Gemm(product)
 		return
 	}
-	if k.Function == kernel.GeluTanh && y.Type == h.Type {
+	if k.activation.Function == kernel.GeluTanh && y.Type == h.Type {
 		fused := product
 		fused.C = y
 		if c.GemmWith(fused, cuda.GELU, h) {
@@ -23,7 +23,7 @@ func (k linearActivated) Launch(c *graph.DeviceCall) {
 		}
 	}
 	c.Gemm(product)
-	c.Launch("activation"+h.Suffix(), cuda.Eights(h.N), y, h, cuda.Int(int(k.Function)), cuda.Long(h.N))
+	c.Launch("activation"+h.Suffix(), cuda.Eights(h.N), y, h, cuda.Int(int(k.activation.Function)), cuda.Long(h.N))
 }
 
 // Launch does nothing: h's own run has made y.

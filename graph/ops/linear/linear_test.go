@@ -3,11 +3,12 @@ package linear_test
 import (
 	"fmt"
 
+	"gorgonia.org/gorgonia"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/optest"
-	"gorgonia.org/gorgonia"
 )
 
 func linearCases() []optest.Case {

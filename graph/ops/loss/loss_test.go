@@ -5,12 +5,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/graph/kernel"
-	"github.com/residua-go/residua/graph/optest"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+	"github.com/residua-go/residua/graph/optest"
 )
 
 func lossCases() []optest.Case {

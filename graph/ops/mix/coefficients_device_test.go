@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"testing"
 
+	"gorgonia.org/gorgonia"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/optest"
-	"gorgonia.org/gorgonia"
 )
 
 // TestDeviceSinkhornOfFarLogits has logits hundreds apart, so that some exponentials vanish: the

@@ -6,11 +6,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/graph/optest"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/optest"
 )
 
 // coefficientCases are the ops that compute mixing coefficients of hyper-connections from z.

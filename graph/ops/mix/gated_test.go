@@ -5,11 +5,12 @@ import (
 	"math"
 	"testing"
 
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/optest"
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 )
 
 // gatedCases are the ops of gated residuals; the case "step" is a whole sublayer's read and write,

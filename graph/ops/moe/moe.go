@@ -79,7 +79,7 @@ func throughExperts(b *graph.Builder, k experts, u, w1, w2, gates, dispatch *gor
 	if h == nil {
 		return nil
 	}
-	a := b.Secondary(expertsActivated{elementwise.Activation{Function: kernel.Gelu(k.exact)}}, 0, h) // [T*k, FF]
+	a := b.Secondary(expertsActivated{gelu: elementwise.Activation{Function: kernel.Gelu(k.exact)}}, 0, h) // [T*k, FF]
 	if o.Terms != nil {
 		return shape.SumCopies(b, gatedTerms(b, k, a, w2, gates, dispatch, o))
 	}

@@ -43,21 +43,24 @@ func runExpertsHidden[T kernel.Float](k expertsHidden, c graph.CallOf[T]) {
 		k.dispatch(c.Ints(2)), k.sizes(c.Signature(1), false))
 }
 
-// expertsActivated is a = gelu(h), [T*k, FF], computed by the run of h. Input: h.
-type expertsActivated struct{ elementwise.Activation }
+// expertsActivated is a = gelu(h), [T*k, FF], computed by the run of h, in bfloat16 from the sums
+// before they are rounded to h. A pass over h would give other bits, so this is no
+// graph.Recomputable. Input: h.
+type expertsActivated struct {
+	graph.MadeByPrimary
+	gelu elementwise.Activation
+}
 
-func (k expertsActivated) String() string { return "Activated " + k.Activation.String() }
+func (k expertsActivated) String() string { return "Activated " + k.gelu.String() }
 
-func (expertsActivated) InPlace(int) bool { return false }
-
-func (expertsActivated) Run(*graph.Call) {}
+func (expertsActivated) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
 func (k expertsActivated) VJP(d *graph.Derivative) {
 	if g, ok := graph.PrimitiveOf(d.Gradient()).(expertsGradHidden); ok && g.through {
 		d.Set(0, d.Gradient())
 		return
 	}
-	k.Activation.VJP(d)
+	k.gelu.VJP(d)
 }
 
 // expertsGradU computes the gradient of u from each row, [T*k, D]; its secondary is their sum for

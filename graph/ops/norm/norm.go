@@ -54,7 +54,7 @@ func (k Params) String() string {
 // Stats holds the statistics that a normalisation's forward pass keeps for its backward pass. They
 // belong to the op and are no node's value.
 type Stats struct {
-	graph.Saved // mean and rstd, [rows] each; on a device, means less the first element of each row
+	graph.Saved // mean and rstd, [rows] each; on a device, each mean minus its row's first element
 }
 
 type norm struct {

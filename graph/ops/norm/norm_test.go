@@ -3,10 +3,11 @@ package norm_test
 import (
 	"fmt"
 
+	"gorgonia.org/gorgonia"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/norm"
 	"github.com/residua-go/residua/graph/optest"
-	"gorgonia.org/gorgonia"
 )
 
 func normCases() []optest.Case {

@@ -3,11 +3,12 @@ package readwrite_test
 import (
 	"fmt"
 
+	"gorgonia.org/gorgonia"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/norm"
 	"github.com/residua-go/residua/graph/ops/readwrite"
 	"github.com/residua-go/residua/graph/optest"
-	"gorgonia.org/gorgonia"
 )
 
 // streamCases returns the cases of Read and Write.

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/cuda"
 	"github.com/residua-go/residua/graph/ops/elementwise"
@@ -13,8 +16,6 @@ import (
 	"github.com/residua-go/residua/graph/ops/readwrite"
 	"github.com/residua-go/residua/graph/optest"
 	"github.com/residua-go/residua/internal/longtest"
-	"github.com/stretchr/testify/require"
-	"gorgonia.org/gorgonia"
 )
 
 // streamShape is the shape of a matrix stream and the number of keys that read it or write to it.

@@ -3,10 +3,11 @@ package readwrite_test
 import (
 	"fmt"
 
+	"gorgonia.org/gorgonia"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/readwrite"
 	"github.com/residua-go/residua/graph/optest"
-	"gorgonia.org/gorgonia"
 )
 
 // tokenKeysCases returns the cases of ReadEach and WriteEach.

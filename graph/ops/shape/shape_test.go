@@ -4,13 +4,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/shape"
 	"github.com/residua-go/residua/graph/optest"
-	"github.com/stretchr/testify/assert"
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 )
 
 func concatCases() []optest.Case {
