@@ -18,9 +18,9 @@ import (
 // one not full.
 const manyTokens = 300
 
-// checkThreads: the loss, the logits, every gradient, and the weights after one step and after 20,
-// have the same bits with any number of threads, one that divides the work evenly or not. Only long
-// tests make 20 steps.
+// checkThreads: the loss, the logits, every gradient, and the weights after one step and some more,
+// have the same bits with any number of threads, one that divides the work evenly or not. Long
+// tests train for 3 steps, all tests for 20, instead of 1.
 func checkThreads(t *testing.T, spec models.Spec) {
 	many := manyTokens/spec.Seq + 1
 	store := PerturbedStore(t, spec, tensor.Float32)
@@ -31,8 +31,10 @@ func checkThreads(t *testing.T, spec models.Spec) {
 	}
 	result, gradients := run(1)
 	steps := []int{1}
-	if longtest.Enabled() {
+	if longtest.Exhaustive() {
 		steps = []int{1, 20}
+	} else if longtest.Enabled() {
+		steps = []int{1, 3}
 	}
 	trained := trainMany(t, spec, 5, many, 1, steps...)
 	for _, threads := range []int{2, 3, 4, 7} {
