@@ -30,7 +30,7 @@ type Alignment struct {
 }
 
 // AboveChance is the score divided by the root mean square of the scores of random weights.
-func (a Alignment) AboveChance() float64 { return numerics.Ratio(a.Score, a.Chance.RMS()) }
+func (a Alignment) AboveChance() float64 { return numerics.Ratio(a.Score, a.Chance.rms()) }
 
 // align compares all parts of what writes with all parts of what reads, [writer's part][reader's
 // part].

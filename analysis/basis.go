@@ -47,12 +47,12 @@ type BasisPoint struct {
 	MaxMean Controlled `json:"max_mean"` // largest of Size over its mean
 }
 
-// Words says whether the point's mean kurtosis, and the kurtosis across vectors, differ from the
+// words says whether the point's mean kurtosis, and the kurtosis across vectors, differ from the
 // controls by more than three of their deviations. A mean kurtosis below the controls' does not
 // show that the basis is like any other: a few vectors that are much larger than the others, and
 // large in few directions, raise the kurtosis of only those directions, but after a rotation they
 // raise it in all.
-func (p BasisPoint) Words() string {
+func (p BasisPoint) words() string {
 	own, across := p.MeanKurtosis.compare(), p.Across.compare()
 	switch {
 	case own > 0:
@@ -121,7 +121,7 @@ func MeasureBasis(store *graph.Store, c models.Spec, ids []int32, o BasisOptions
 	if err != nil {
 		return nil, err
 	}
-	return BasisOf(run, o)
+	return basisOf(run, o)
 }
 
 // streamNames returns those of the activations' names that are the stream itself.
@@ -131,10 +131,10 @@ func streamNames(names []string) []string {
 	})
 }
 
-// BasisOf measures the streams that a run has kept: embedding.out and blocks.*.*.stream. The
+// basisOf measures the streams that a run has kept: embedding.out and blocks.*.*.stream. The
 // rotations of the controls are uniform over the orthogonal group, the same at all sites; a
 // matrix stream as a whole is rotated by a matrix on either side.
-func BasisOf(run *cache.Cache, o BasisOptions) (*BasisReport, error) {
+func basisOf(run *cache.Cache, o BasisOptions) (*BasisReport, error) {
 	names := streamNames(run.Names())
 	switch {
 	case len(names) == 0:
@@ -179,7 +179,7 @@ func (r *BasisReport) Table() figure.Table {
 		row := []string{siteLabel(p.Site), p.Space}
 		row = append(append(row, p.MeanKurtosis.cells()...), p.MaxKurtosis.cells()...)
 		row = append(append(row, fmt.Sprint(p.Peak)), p.Across.cells()...)
-		row = append(append(row, p.MaxMean.cells()...), fmt.Sprint(p.Largest), p.Words())
+		row = append(append(row, p.MaxMean.cells()...), fmt.Sprint(p.Largest), p.words())
 		t.Rows = append(t.Rows, row)
 	}
 	return t

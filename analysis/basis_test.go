@@ -239,7 +239,7 @@ func TestBasisWords(t *testing.T) {
 		"few directions hold more than rotated":           {MeanKurtosis: analysis.Controlled{Own: near, Rotated: 19.1, Deviation: 1.3}, Across: analysis.Controlled{Own: 6.1, Rotated: 2.8, Deviation: 0.15}},
 		"heavier tails than rotated":                      {MeanKurtosis: analysis.Controlled{Own: 30, Rotated: 19.1, Deviation: 1.3}},
 	} {
-		assert.Equal(t, want, p.Words())
+		assert.Equal(t, want, analysis.BasisWords(p))
 		table := (&analysis.BasisReport{Points: []analysis.BasisPoint{p}}).Table()
 		assert.Equal(t, want, table.Rows[0][len(table.Header)-1])
 	}

@@ -31,8 +31,8 @@ type Chance struct {
 	Most      float64 `json:"most"`      // |G| |H|, which bounds it
 }
 
-// RMS returns the root mean square of the score.
-func (c Chance) RMS() float64 { return math.Sqrt(c.Mean) }
+// rms returns the root mean square of the score.
+func (c Chance) rms() float64 { return math.Sqrt(c.Mean) }
 
 // P returns the probability that weights which know nothing of each other score as much or more: by
 // the Beta distribution on [0, Most] with Chance's mean and deviation. It is exact for single

@@ -40,7 +40,7 @@ type HeadsGroup struct {
 	EffectiveRanks float64    `json:"effective_ranks"`
 	EffectiveRank  Controlled `json:"effective_rank"`
 	// Overlap is the mean, over pairs of heads, of the mean squared cosine of their subspaces'
-	// principal angles, next to its mean and deviation for random subspaces (RandomOverlap).
+	// principal angles, next to its mean and deviation for random subspaces (randomOverlap).
 	Overlap Controlled `json:"overlap"`
 }
 
@@ -201,7 +201,7 @@ func overlapOfPairs(heads []writtenSpace, d int) Controlled {
 	})
 	random, variance, n := 0.0, 0.0, float64(len(pairs))
 	for _, p := range pairs {
-		mean, deviation := RandomOverlap(p[0].rank, p[1].rank, d)
+		mean, deviation := randomOverlap(p[0].rank, p[1].rank, d)
 		random, variance = random+mean, variance+deviation*deviation
 	}
 	return Controlled{numerics.Ratio(floats.Sum(overlaps), n), numerics.Ratio(random, n), numerics.Ratio(math.Sqrt(variance), n)}

@@ -34,11 +34,11 @@ func (e *Erasure) reach() float64 {
 	return reach
 }
 
-// RandomCosineDensity is the density at x of the cosine of two random directions of d
+// randomCosineDensity is the density at x of the cosine of two random directions of d
 // dimensions, of mean 0 and variance 1/d:
 //
 //	p(x) = Gamma(d/2) / (sqrt(pi) Gamma((d-1)/2)) (1-x^2)^((d-3)/2)
-func RandomCosineDensity(x float64, d int) float64 {
+func randomCosineDensity(x float64, d int) float64 {
 	if d < 2 || math.Abs(x) >= 1 {
 		return 0
 	}
@@ -104,7 +104,7 @@ func (e *Erasure) density() figure.Lines {
 	}
 	for b, n := range sums {
 		x := binCentre(b, reach)
-		l.Add(x, float64(n)/float64(total)/(2*reach/histogramBins), RandomCosineDensity(x, e.Dimensions))
+		l.Add(x, float64(n)/float64(total)/(2*reach/histogramBins), randomCosineDensity(x, e.Dimensions))
 	}
 	return l
 }

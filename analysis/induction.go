@@ -51,7 +51,7 @@ func InductionScores(store *graph.Store, c models.Spec, period, rows int, seed u
 			ids[i] = (id + 1) % int32(c.Vocab)
 		}
 	}
-	return HeadScoresOn(store, c, ids, rows)
+	return headScoresOn(store, c, ids, rows)
 }
 
 // RepeatedTokens draws rows of [r, r], r being period tokens below vocab: 2*period ids a
@@ -72,8 +72,8 @@ func RepeatedTokens(vocab, period, rows int, seed uint64) []int32 {
 	return ids
 }
 
-// HeadScoresOn measures the heads on given rows, each of which repeats its first half.
-func HeadScoresOn(store *graph.Store, c models.Spec, ids []int32, rows int) (*HeadScores, error) {
+// headScoresOn measures the heads on given rows, each of which repeats its first half.
+func headScoresOn(store *graph.Store, c models.Spec, ids []int32, rows int) (*HeadScores, error) {
 	if rows < 1 || len(ids) == 0 || len(ids)%(2*rows) != 0 {
 		return nil, check.Valuef("induction", fmt.Sprintf("%d tokens", len(ids)), "%d rows of two halves", rows)
 	}

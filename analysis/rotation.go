@@ -135,7 +135,7 @@ func spaceOf(c models.Spec, name string) (string, error) {
 // reads by its transpose, W <- Q^T W.
 //
 // Vector streams: exact for every model. The norms' gains, biases and mean, which depend on the
-// basis, are first folded into the weights (FoldNorms), which unties the embedding. A LayerNorm
+// basis, are first folded into the weights (foldNorms), which unties the embedding. A LayerNorm
 // with biases stays a LayerNorm; its stream is rotated about the vector of ones, whatever KeepOnes
 // says.
 //
@@ -152,7 +152,7 @@ func Rotate(store *graph.Store, c models.Spec, o RotationOptions) (*graph.Store,
 		return nil, c, err
 	}
 	if rotatesVectors(c) {
-		store, c, err = FoldNorms(store, c)
+		store, c, err = foldNorms(store, c)
 	} else {
 		store, err = copyModel(store, c)
 	}

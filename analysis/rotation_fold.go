@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// FoldNorms moves everything in a vector stream's norms that depends on the basis into the weights
+// foldNorms moves everything in a vector stream's norms that depends on the basis into the weights
 // after them and in front of them, in a copy that computes the same logits. With gain g,
 // bias b and centring C = I - 1 1^T/D a norm before a weight is
 //
@@ -32,7 +32,7 @@ import (
 //
 // A tied unembedding, which reads after the final norm, becomes a separate weight. Errors: another
 // stream than vector; a Store that lacks parameters.
-func FoldNorms(store *graph.Store, c models.Spec) (*graph.Store, models.Spec, error) {
+func foldNorms(store *graph.Store, c models.Spec) (*graph.Store, models.Spec, error) {
 	if err := checkSpec(c); err != nil {
 		return nil, c, err
 	}
@@ -69,7 +69,7 @@ func keepsLayerNorm(c models.Spec) bool {
 	return rotatesVectors(c) && c.Norm == models.NormLayer && c.Bias
 }
 
-// folding is the state of FoldNorms.
+// folding is the state of foldNorms.
 type folding struct {
 	width         int
 	bias          bool

@@ -113,7 +113,7 @@ func trialsOf(c models.Spec) []trial {
 func (t *trial) prepare(original *graph.Store, c models.Spec) (*graph.Store, models.Spec, error) {
 	if t.folded {
 		t.keepOnes = keepsLayerNorm(c)
-		return FoldNorms(original, c)
+		return foldNorms(original, c)
 	}
 	layerNorm := !t.mean && c.Norm == models.NormLayer
 	if layerNorm {

@@ -102,7 +102,7 @@ func (s subspace) overlap(t subspace) float64 {
 	return floats.Dot(s.projector, t.projector) / float64(min(s.directions, t.directions))
 }
 
-// RandomOverlap returns the mean and the standard deviation of the mean squared cosine of the
+// randomOverlap returns the mean and the standard deviation of the mean squared cosine of the
 // principal angles between two subspaces, with k1 and k2 of d dimensions, if one is drawn
 // uniformly. By symmetry E P_U = k1/d I, and so
 //
@@ -110,7 +110,7 @@ func (s subspace) overlap(t subspace) float64 {
 //
 // and the mean squared cosine is this over min(k1, k2). The variance follows from the invariance
 // of E P_U ⊗ P_U under rotations and P_U^2 = P_U.
-func RandomOverlap(k1, k2, d int) (mean, deviation float64) {
+func randomOverlap(k1, k2, d int) (mean, deviation float64) {
 	least := float64(min(k1, k2))
 	if least <= 0 || d < max(k1, k2) {
 		return 0, 0

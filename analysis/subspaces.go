@@ -50,7 +50,7 @@ type Overlap struct {
 	Writer    string  `json:"writer"`
 	Reader    string  `json:"reader"`
 	Cosine    float64 `json:"mean_squared_cosine"`
-	Random    float64 `json:"random"`    // its mean if one of the two were drawn at random (RandomOverlap)
+	Random    float64 `json:"random"`    // its mean if one of the two were drawn at random (randomOverlap)
 	Deviation float64 `json:"deviation"` // its standard deviation then
 }
 
@@ -93,7 +93,7 @@ func (s *Subspaces) overlaps(accesses []end, spaces []subspace) {
 				continue
 			}
 			o := Overlap{Writer: w.site, Reader: r.site, Cosine: spaces[i].overlap(spaces[j])}
-			o.Random, o.Deviation = RandomOverlap(spaces[i].directions, spaces[j].directions, spaces[i].dimensions)
+			o.Random, o.Deviation = randomOverlap(spaces[i].directions, spaces[j].directions, spaces[i].dimensions)
 			s.Overlaps = append(s.Overlaps, o)
 		}
 	}

@@ -45,8 +45,8 @@ type TensorProduct struct {
 	Largest   float64     `json:"largest"`   // largest |Written|
 }
 
-// TensorProductNames lists the activations of a layer that TensorProductOf needs from a run.
-func TensorProductNames(layer int) []string {
+// tensorProductNames lists the activations of a layer that tensorProductOf needs from a run.
+func tensorProductNames(layer int) []string {
 	name := siteName(layer, stream.Attention)
 	return []string{name + ".norm.out", PatternName(layer), name + ".heads"}
 }
@@ -57,16 +57,16 @@ func RunTensorProduct(store *graph.Store, c models.Spec, ids []int32, layer, hea
 	if err := cmp.Or(CheckWeighted(c), checkHead(c, layer, head)); err != nil {
 		return nil, err
 	}
-	run, err := cache.Once(store, c, ids, TensorProductNames(layer)...)
+	run, err := cache.Once(store, c, ids, tensorProductNames(layer)...)
 	if err != nil {
 		return nil, err
 	}
-	return TensorProductOf(run, layer, head)
+	return tensorProductOf(run, layer, head)
 }
 
-// TensorProductOf returns the form of a head in a run of one row that kept
-// TensorProductNames(layer).
-func TensorProductOf(run *cache.Cache, layer, head int) (*TensorProduct, error) {
+// tensorProductOf returns the form of a head in a run of one row that kept
+// tensorProductNames(layer).
+func tensorProductOf(run *cache.Cache, layer, head int) (*TensorProduct, error) {
 	h, err := newHeadMap(run, layer, head)
 	if err != nil {
 		return nil, err

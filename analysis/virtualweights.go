@@ -121,7 +121,7 @@ func (v *VirtualWeights) Table() figure.Table {
 	t.Row("strength, of the norms' product", v.Strength)
 	t.Row("size of what arrives", v.Carry)
 	t.Row("score", v.Score)
-	t.Row("score of random weights, root mean square", v.Chance.RMS())
+	t.Row("score of random weights, root mean square", v.Chance.rms())
 	t.Row("p-value", fmt.Sprintf("%.2g", v.P))
 	return t
 }

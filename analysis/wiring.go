@@ -179,7 +179,7 @@ func (w *Wiring) Table() figure.Table {
 		"probability of such a score by chance. false discoveries: the share of connections up to this row that may\n" +
 		"be there by chance. carried: how large a write still is where it is read; 1 where the stream only adds."
 	for _, e := range w.Edges[:min(listed, len(w.Edges))] {
-		t.Row(e.Writer, e.Reader, e.Score, e.Chance.RMS(),
+		t.Row(e.Writer, e.Reader, e.Score, e.Chance.rms(),
 			e.AboveChance(), fmt.Sprintf("%.2g", e.P), fmt.Sprintf("%.2g", e.FDR), e.Carry)
 	}
 	return t

@@ -17,9 +17,9 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// TrainTokenizer begins the name of a tokenizer that a Preparation trains: train:4096 has 4,096
+// trainedPrefix begins the name of a tokenizer that a Preparation trains: train:4096 has 4,096
 // ids.
-const TrainTokenizer = "train:"
+const trainedPrefix = "train:"
 
 const (
 	defaultSampleBytes = 256 << 20
@@ -29,7 +29,7 @@ const (
 // PrepareOptions says what a Preparation reads and writes.
 type PrepareOptions struct {
 	// Options says what to read. The Source must have documents of text. Tokenizer may be
-	// TrainTokenizer with a number of ids. Split is hash, hash/N or none; it goes by the sha256 of
+	// trainedPrefix with a number of ids. Split is hash, hash/N or none; it goes by the sha256 of
 	// a document's text, so that equal documents are on one side.
 	Options
 	Dir         string // the folder to write; it is made if necessary
@@ -88,10 +88,10 @@ func NewPreparation(ctx context.Context, o PrepareOptions) (*Preparation, error)
 	case p.ShardTokens < 1:
 		return nil, errors.Errorf("shards: want at least 1 token a shard, got %d", p.ShardTokens)
 	}
-	if ids, ok := strings.CutPrefix(o.Tokenizer, TrainTokenizer); ok {
+	if ids, ok := strings.CutPrefix(o.Tokenizer, trainedPrefix); ok {
 		p.train, err = strconv.Atoi(ids)
 		if err != nil || p.train < byteBOS+1 || p.train > maxTokenizerIDs {
-			return nil, errors.Errorf("data.tokenizer: want %sN with N from %d to %d ids, got %q", TrainTokenizer, byteBOS+1, maxTokenizerIDs, o.Tokenizer)
+			return nil, errors.Errorf("data.tokenizer: want %sN with N from %d to %d ids, got %q", trainedPrefix, byteBOS+1, maxTokenizerIDs, o.Tokenizer)
 		}
 	} else if p.tokenizer, err = NewTokenizer(cmp.Or(o.Tokenizer, tokenizerBytes)); err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func variedTexts(t *testing.T) Options {
 
 // varied returns options that prepare variedTexts in small shards.
 func varied(o Options, dir string) PrepareOptions {
-	o.Tokenizer = TrainTokenizer + "262"
+	o.Tokenizer = trainedPrefix + "262"
 	return PrepareOptions{Options: o, Dir: dir, ShardTokens: 100, Dedupe: true, SaveEvery: -1}
 }
 

@@ -7,12 +7,12 @@ import (
 	"github.com/pkg/errors"
 )
 
-// EndOfText is the text of the id that begins documents, in a tokenizer.json by TokenizerJSON.
-const EndOfText = "<|endoftext|>"
+// endOfText is the text of the id that begins documents, in a tokenizer.json by TokenizerJSON.
+const endOfText = "<|endoftext|>"
 
 // TokenizerJSON returns a tokenizer.json for Hugging Face's tokenizers that corresponds to the
 // tokenizer bytes or gpt2: it gives the same ids for any text that is UTF-8 and does not contain
-// EndOfText, which is the special token BOS there.
+// endOfText, which is the special token BOS there.
 func TokenizerJSON(name string) ([]byte, error) {
 	if IsTokenizerFile(name) {
 		return nil, errors.Errorf("data.tokenizer: %s is a tokenizer.json already", name)
@@ -68,7 +68,7 @@ func Vocabulary(name string) (TokenVocabulary, error) {
 			v.Merges = append(v.Merges, characters(pair[0])+" "+characters(pair[1]))
 		}
 	}
-	v.Tokens, v.Special = append(v.Tokens, EndOfText), append(v.Special, true)
+	v.Tokens, v.Special = append(v.Tokens, endOfText), append(v.Special, true)
 	return v, nil
 }
 

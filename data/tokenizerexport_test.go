@@ -50,7 +50,7 @@ func TestTokenizerJSON(t *testing.T) {
 		require.Equal(t, "TemplateProcessing", begins.Type)
 		require.Contains(t, begins.Single[0], "SpecialToken")
 		require.Contains(t, begins.Single[1], "Sequence")
-		require.Equal(t, EncodePrompt(own, "", nil), begins.Special[EndOfText].IDs, "what stands before a text there is what does here")
+		require.Equal(t, EncodePrompt(own, "", nil), begins.Special[endOfText].IDs, "what stands before a text there is what does here")
 		_, err = TokenizerJSON(path)
 		require.ErrorContains(t, err, "is a tokenizer.json already")
 	}

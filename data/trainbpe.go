@@ -20,7 +20,7 @@ func pairOf(left, right int32) symbolPair { return symbolPair(left)<<32 | symbol
 // trainBPE learns a byte-level BPE of vocab ids (Sennrich et al. 2016, section 3.2, over bytes): as
 // long as ids are left, it merges the most frequent pair of adjacent tokens, the one of the lowest
 // ids among equals. pieces says how often each piece of the text occurs, in which alone tokens are
-// merged. The ids are the bytes in GPT-2's order, the merged tokens, and EndOfText.
+// merged. The ids are the bytes in GPT-2's order, the merged tokens, and endOfText.
 //
 // It finds the merges that Hugging Face's BpeTrainer finds. The counts of pairs are kept up to
 // date, so that a merge takes time in proportion to the pieces that it changes.
@@ -53,7 +53,7 @@ func trainBPE(pieces map[string]int64, vocab int) (TokenVocabulary, error) {
 		t.merge(pair, union)
 	}
 	v.Special = make([]bool, len(v.Tokens), vocab)
-	v.Tokens, v.Special = append(v.Tokens, EndOfText), append(v.Special, true)
+	v.Tokens, v.Special = append(v.Tokens, endOfText), append(v.Special, true)
 	return v, nil
 }
 

@@ -31,7 +31,7 @@ func TestReferenceTrainedTokenizer(t *testing.T) {
 	require.NoError(t, json.Unmarshal(content, &want))
 	require.Greater(t, len(want.Merges), 100)
 	o := filesIn(writeFiles(t, map[string]string{"text.txt": want.Text}))
-	o.Tokenizer = TrainTokenizer + "380"
+	o.Tokenizer = trainedPrefix + "380"
 	require.Equal(t, 380, want.Vocab)
 	dir := t.TempDir()
 	meta, err := prepared(t, dir, o, 0)
@@ -123,7 +123,7 @@ func TestTrainingEqualsCountingAgain(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, naiveBPE(pieces, merges), v.Merges, "seed %d", seed)
 		require.Len(t, v.Tokens, 257+merges)
-		require.Equal(t, EndOfText, v.Tokens[256+merges])
+		require.Equal(t, endOfText, v.Tokens[256+merges])
 	}
 }
 
@@ -146,7 +146,7 @@ func TestValidationTrainsNoTokenizer(t *testing.T) {
 		files[name] = text
 	}
 	o := filesIn(writeFiles(t, files))
-	o.Tokenizer, o.Split = TrainTokenizer+"258", "hash/2"
+	o.Tokenizer, o.Split = trainedPrefix+"258", "hash/2"
 	dir := t.TempDir()
 	meta, err := prepared(t, dir, o, 0)
 	require.NoError(t, err)

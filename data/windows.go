@@ -2,8 +2,8 @@ package data
 
 import "github.com/pkg/errors"
 
-// IgnoredTarget is the target at a padded position; it is not scored.
-const IgnoredTarget = -1
+// ignoredTarget is the target at a padded position; it is not scored.
+const ignoredTarget = -1
 
 // Windows splits a stream into consecutive windows for evaluation: window w has the inputs
 // tokens[w*seq : (w+1)*seq] and the same shifted by one as targets, so every token is scored once
@@ -31,7 +31,7 @@ func (w *Windows) Batches() int { return (w.Len() + w.batch - 1) / w.batch }
 
 // Batch fills inputs and targets, both [batch, seq] row-major, with the windows of batch i in [0,
 // Batches()) and returns the number of windows in it. Further rows are padded with inputs 0 and
-// targets IgnoredTarget. It does not allocate.
+// targets ignoredTarget. It does not allocate.
 func (w *Windows) Batch(i int, inputs, targets []int32) (int, error) {
 	if err := checkBatchLength(inputs, targets, w.batch, w.seq); err != nil {
 		return 0, errors.Wrap(err, "data: windows")
@@ -46,7 +46,7 @@ func (w *Windows) Batch(i int, inputs, targets []int32) (int, error) {
 		copyWindow(inputs[row*w.seq:], targets[row*w.seq:], w.tokens.Slice(start, start+w.seq+1))
 	}
 	for at := count * w.seq; at < len(inputs); at++ {
-		inputs[at], targets[at] = 0, IgnoredTarget
+		inputs[at], targets[at] = 0, ignoredTarget
 	}
 	return count, nil
 }

@@ -24,7 +24,7 @@ func TestWindows(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 1, count)
 	assert.Equal(t, []int32{6, 7, 8, 0, 0, 0}, inputs)
-	assert.Equal(t, []int32{7, 8, 9, IgnoredTarget, IgnoredTarget, IgnoredTarget}, targets)
+	assert.Equal(t, []int32{7, 8, 9, ignoredTarget, ignoredTarget, ignoredTarget}, targets)
 }
 
 // Every length: (n - 1) / seq windows, each target once and in order.
@@ -41,7 +41,7 @@ func TestWindowsCoverTheStream(t *testing.T) {
 			windows += count
 			for at, target := range targets {
 				if at >= count*4 {
-					require.EqualValues(t, IgnoredTarget, target)
+					require.EqualValues(t, ignoredTarget, target)
 					continue
 				}
 				require.Equal(t, expected, target)

@@ -58,6 +58,6 @@ func TestDocumentedTrainJob(t *testing.T) {
 func TestDocumentedError(t *testing.T) {
 	text, err := os.ReadFile("../docs/launch.md")
 	require.NoError(t, err)
-	silent := SilentError{Rank: 1, Host: "node2", PID: 4711, What: "gradients, bucket 3", Since: DefaultTimeout}
+	silent := SilentError{Rank: 1, Host: "node2", PID: 4711, What: "gradients, bucket 3", Since: defaultTimeout}
 	require.Contains(t, string(text), "\n"+silent.Error()+"\n")
 }

@@ -14,8 +14,8 @@ const (
 	dataTag      = 1
 	heartbeatTag = 2
 
-	// DefaultTimeout is the Options.Timeout of a group that is given none.
-	DefaultTimeout = 60 * time.Second
+	// defaultTimeout is the Options.Timeout of a group that is given none.
+	defaultTimeout = 60 * time.Second
 
 	// underWay is how many operations exchange messages at a time.
 	underWay = 4
@@ -76,7 +76,7 @@ func New(t Transport, o Options) (*Group, error) {
 		return nil, errors.Errorf("timeout of a silent rank: want > 0, got %v", o.Timeout)
 	}
 	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
+		o.Timeout = defaultTimeout
 	}
 	if o.sleep == nil {
 		o.sleep = sleep

@@ -46,7 +46,7 @@ func activationNames(s models.Spec) []string {
 func (Coordinates) measure(ctx context.Context, run *runconfig.Run, text *data.Corpus, r *Record) error {
 	batch, err := firstBatch(run, text)
 	if err != nil {
-		return Setup(err)
+		return setupError(err)
 	}
 	names, hooks := activationNames(run.Spec()), graph.Hooks{}
 	for _, name := range names[:len(names)-1] { // the logits are an output of the program

@@ -37,7 +37,7 @@ func (p *Plan) readBase(ctx context.Context) error {
 	kept, err := os.ReadFile(file)
 	switch {
 	case missing != nil && (itself || os.IsNotExist(err)):
-		return Setup(errors.WithMessage(missing, "base"))
+		return setupError(errors.WithMessage(missing, "base"))
 	case itself, os.IsNotExist(err):
 		p.base = base{name, string(now), itself}
 		return nil
@@ -47,7 +47,7 @@ func (p *Plan) readBase(ctx context.Context) error {
 	p.base = base{file, string(kept), true}
 	head := strings.TrimSuffix(baseHead(c.Base), "\n")
 	if first, _, _ := strings.Cut(p.base.text, "\n"); strings.TrimSuffix(first, "\r") != head {
-		return Setup(c.where.Errorf("base", "want the config that %s begins with, %q, got %s: choose another -out", file, first, c.Base))
+		return setupError(c.where.Errorf("base", "want the config that %s begins with, %q, got %s: choose another -out", file, first, c.Base))
 	}
 	if missing == nil && withoutComments(string(now)) != withoutComments(p.base.text) {
 		p.Notes = append(p.Notes, fmt.Sprintf("%s has changed since the experiment began, which goes on with %s; for the new one choose another -out", c.Base, file))

@@ -60,27 +60,27 @@ func Keys(kinds []settings.Kinded) ([]settings.Key, error) {
 func Load(kinds []settings.Kinded, file string, sets []string) (*Config, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, Setupf("want the YAML file of an experiment: %v", err)
+		return nil, setupErrorf("want the YAML file of an experiment: %v", err)
 	}
-	return Parse(kinds, file, text, sets)
+	return parse(kinds, file, text, sets)
 }
 
-// Parse reads a config from a text; file is its name in messages and, without its extension, the
+// parse reads a config from a text; file is its name in messages and, without its extension, the
 // experiment's name.
-func Parse(kinds []settings.Kinded, file string, text []byte, sets []string) (*Config, error) {
+func parse(kinds []settings.Kinded, file string, text []byte, sets []string) (*Config, error) {
 	c := defaults()
 	where, err := settings.Reader{Kinds: byType(kinds)}.Read(&c, file, text, sets)
 	if err == nil {
 		err = settings.CheckBounds(&c, where)
 	}
 	if err != nil {
-		return nil, Setup(err)
+		return nil, setupError(err)
 	}
 	c.where = where
 	if c.Name == "" {
 		c.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
-	return &c, Setup(c.check())
+	return &c, setupError(c.check())
 }
 
 // check returns the first error in the config.

@@ -18,7 +18,7 @@ func (c corpora) of(ctx context.Context, run *runconfig.Run) (*data.Corpus, erro
 	if c[key] == nil {
 		corpus, err := run.Data.LoadCorpus(ctx, run.Device.Threads)
 		if err != nil {
-			return nil, Setup(err)
+			return nil, setupError(err)
 		}
 		c[key] = corpus
 	}
@@ -42,7 +42,7 @@ func (p *Plan) sameText(r *Planned, fingerprint string) error {
 	case !known:
 		p.texts[key] = learnt{fingerprint, r.Name}
 	case before.fingerprint != fingerprint:
-		return Setupf("%s: want the text that %s was trained on, with the fingerprint %s, got another, %s: restore it, or choose another -out", r.Name, before.run, before.fingerprint, fingerprint)
+		return setupErrorf("%s: want the text that %s was trained on, with the fingerprint %s, got another, %s: restore it, or choose another -out", r.Name, before.run, before.fingerprint, fingerprint)
 	}
 	return nil
 }

@@ -14,8 +14,8 @@ import (
 // train on, or a run's folder.
 type SetupError = setting.CallError
 
-// Setup wraps an error in a SetupError. It returns nil and interrupts unchanged.
-func Setup(err error) error { return setting.Call(err) }
+// setupError wraps an error in a SetupError. It returns nil and interrupts unchanged.
+func setupError(err error) error { return setting.Call(err) }
 
-// Setupf makes a SetupError.
-func Setupf(format string, args ...any) error { return Setup(errors.Errorf(format, args...)) }
+// setupErrorf makes a SetupError.
+func setupErrorf(format string, args ...any) error { return setupError(errors.Errorf(format, args...)) }

@@ -23,7 +23,7 @@ import (
 func parsed(t *testing.T, text string) *Config {
 	t.Helper()
 	base := experimenttest.Config(t, t.TempDir(), "base", experimenttest.Vector)
-	c, err := Parse(Kinds(models.Standard()), "x.yaml", []byte("base: "+base+"\nset: ["+strings.Join(quoted(experimenttest.Text(t)), ", ")+"]\n"+text), nil)
+	c, err := parse(Kinds(models.Standard()), "x.yaml", []byte("base: "+base+"\nset: ["+strings.Join(quoted(experimenttest.Text(t)), ", ")+"]\n"+text), nil)
 	require.NoError(t, err)
 	return c
 }
@@ -390,7 +390,7 @@ func TestBadConfigs(t *testing.T) {
 		{"base: quikstart\n" + series + variants, `base: config: want a YAML file or a built-in config, got "quikstart"; did you mean quickstart?`},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			e, err := Parse(Kinds(models.Standard()), "x.yaml", []byte(c.text), nil)
+			e, err := parse(Kinds(models.Standard()), "x.yaml", []byte(c.text), nil)
 			if err == nil {
 				_, err = e.Plan(context.Background(), models.Standard(), filepath.Join(dir, "out"))
 			}

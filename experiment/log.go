@@ -74,9 +74,9 @@ func (p *Plan) readLog() (whole []byte, err error) {
 		case len(bytes.TrimSpace(line)) == 0, err != nil && i == len(lines)-1: // torn
 			continue
 		case err != nil:
-			return nil, Setupf("%s:%d: want the line of a run as experiment writes it, got %v: remove the line", file, i+1, err)
+			return nil, setupErrorf("%s:%d: want the line of a run as experiment writes it, got %v: remove the line", file, i+1, err)
 		case places[r.Run] > 0:
-			return nil, Setupf("%s:%d: want one line for each run, got %s in line %d, too: remove one of the two", file, i+1, r.Run, places[r.Run])
+			return nil, setupErrorf("%s:%d: want one line for each run, got %s in line %d, too: remove one of the two", file, i+1, r.Run, places[r.Run])
 		}
 		p.log[r.Run], places[r.Run] = r, i+1
 		whole = append(append(whole, line...), '\n')

@@ -81,7 +81,7 @@ func (c *Config) Plan(ctx context.Context, zoo models.Zoo, out string) (*Plan, e
 		err = c.where.Errorf("experiment", "want a design that %s can be made with, got a zoo with none", c.Kind.Name())
 	}
 	if err != nil {
-		return nil, Setup(err)
+		return nil, setupError(err)
 	}
 	for _, c := range p.cells { // find errors in any run before the first is trained
 		if c.first, err = c.at(0, p.Config.tuningSeed()); err != nil {
@@ -129,7 +129,7 @@ func (p *Plan) parse(given []Assignment, more ...string) (*runconfig.Run, error)
 	if err == nil && run.Device.Ranks > 1 {
 		err = &settings.Error{Key: "device.ranks", Problem: fmt.Sprintf("want 1 in an experiment, each of whose runs one process trains, got %d", run.Device.Ranks)}
 	}
-	return run, Setup(p.Config.located(err, given))
+	return run, setupError(p.Config.located(err, given))
 }
 
 // at returns the run of a seed at a peak learning rate, 0 for train.lr.
@@ -159,7 +159,7 @@ func (r *Planned) settle(given []Assignment) error {
 	more := []string{fmt.Sprintf("seed=%d", r.Seed)}
 	tokens, err := c.tokens(run)
 	if err != nil {
-		return Setup(err)
+		return setupError(err)
 	}
 	steps, evaluations := int64(run.TotalSteps()), int64(1)
 	if tokens > 0 {

@@ -159,5 +159,5 @@ func newLearner(ctx context.Context, run *runconfig.Run, batches learner.Batches
 	}
 	o.Compute.Hooks, o.Outputs.Logits = hooks, hooks != nil
 	l, err := learner.New(run.Spec(), batches, o)
-	return l, Setup(err)
+	return l, setupError(err)
 }

@@ -39,14 +39,14 @@ func fingerprint(c *data.Corpus) string { return c.Fingerprint[:16] }
 func (r *Planned) train(ctx context.Context, corpus *data.Corpus, record *Record) error {
 	changes, err := trainer.Changes(r.Run)
 	if err != nil {
-		return Setup(err)
+		return setupError(err)
 	}
 	if len(changes) > 0 {
-		return Setupf("%s: want this run's folder, got one that holds a run of another config (%s): remove it, or choose another folder", r.Run.Out, strings.Join(changes, ", "))
+		return setupErrorf("%s: want this run's folder, got one that holds a run of another config (%s): remove it, or choose another folder", r.Run.Out, strings.Join(changes, ", "))
 	}
 	t, err := trainer.Open(ctx, r.Run, trainer.Options{Resume: trainer.ResumeAuto, Corpus: corpus})
 	if err != nil {
-		return Setup(err)
+		return setupError(err)
 	}
 	defer t.Close()
 	ended, err := t.Run(ctx)

@@ -50,18 +50,18 @@ func ReadRuns(zoo models.Zoo, folders []string) (all []Run, warnings []string, e
 func (r *Run) read(zoo models.Zoo) (*runconfig.Run, error) {
 	file := filepath.Join(r.Folder, "config.yaml")
 	if _, err := os.Stat(file); err != nil {
-		return nil, Setupf("%s: want a run's folder, as train writes it, got no config.yaml in it", r.Folder)
+		return nil, setupErrorf("%s: want a run's folder, as train writes it, got no config.yaml in it", r.Folder)
 	}
 	run, _, err := runconfig.Load(zoo, file, nil)
 	if err != nil {
-		return nil, Setup(err)
+		return nil, setupError(err)
 	}
 	steps, err := trainer.ReadMetrics(r.Folder)
 	if err != nil {
 		return nil, err
 	}
 	if len(steps) == 0 {
-		return nil, Setupf("%s: want a run that has made steps, got no line in metrics.jsonl", r.Folder)
+		return nil, setupErrorf("%s: want a run that has made steps, got no line in metrics.jsonl", r.Folder)
 	}
 	r.Record, r.run, r.steps = newRecord(run), run, steps
 	r.add(steps, run.StepTokens())

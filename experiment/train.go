@@ -34,15 +34,15 @@ func (p *Plan) Train(ctx context.Context, o Options) error {
 	}
 	for _, name := range o.Only {
 		if !slices.Contains(names, name) {
-			return Setupf("only: want series of %s, got %q", strings.Join(names, ", "), name)
+			return setupErrorf("only: want series of %s, got %q", strings.Join(names, ", "), name)
 		}
 	}
 	if err := p.disk.MakeFolder(p.out); err != nil {
-		return Setup(err)
+		return setupError(err)
 	}
 	unlock, err := checkpoint.Lock(p.out)
 	if err != nil {
-		return Setup(err)
+		return setupError(err)
 	}
 	defer unlock()
 	file, err := p.openLog()

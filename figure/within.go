@@ -9,7 +9,7 @@ import (
 // Within breaks the last column's words into several rows, so that no line of Text is longer than
 // columns characters, as long as the other columns leave room for the longest word.
 func (t Table) Within(columns int) Table {
-	widths := t.widths(t.Visible())
+	widths := t.widths(t.filled(Visible))
 	last := len(widths) - 1
 	if last < 0 {
 		return t

@@ -280,7 +280,7 @@ func writtenOf[T kernel.Float | int32](c *Call, op *Op) []T {
 // Dispatch calls k for the op's float type: single for float32, double for float64. Both are
 // instances of one generic function.
 func Dispatch[K any](c *Call, k K, single func(K, CallOf[float32]), double func(K, CallOf[float64])) {
-	if c.Double() {
+	if c.double() {
 		double(k, CallOf[float64]{c})
 	} else {
 		single(k, CallOf[float32]{c})
@@ -316,5 +316,5 @@ func (s *Listed[K, T]) Inputs(c CallOf[T], first int) [][]T {
 
 func (c *Call) kept() *any { return &c.state }
 
-// Double tells whether the op works on float64, not float32.
-func (c *Call) Double() bool { return c.op.out.DType == tensor.Float64 }
+// double tells whether the op works on float64, not float32.
+func (c *Call) double() bool { return c.op.out.DType == tensor.Float64 }

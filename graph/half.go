@@ -155,7 +155,7 @@ func (c CallOf[T]) Operand(i int) []T {
 // Half returns input i as bfloat16 in precision BF16, rounding it if it is float32, and nil in
 // other precisions. All products of a run share one copy of a parameter.
 func (c *Call) Half(i int) []kernel.BFloat16 {
-	if !c.op.builder.halves() || i >= len(c.args) || c.Double() {
+	if !c.op.builder.halves() || i >= len(c.args) || c.double() {
 		return nil
 	}
 	w := &c.op.builder.runtime.widths

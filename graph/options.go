@@ -18,7 +18,7 @@ const CPU Device = "cpu"
 // Options say how a Builder makes its nodes. The zero value is ready for use: float32 on the CPU
 // with all threads, parameters in a new Store, no hooks, no cache.
 type Options struct {
-	Threads int    // workers of an op, at most MaxThreads; 0: runtime.GOMAXPROCS(0). Results do not depend on it
+	Threads int    // workers of an op, at most 1024; 0: runtime.GOMAXPROCS(0). Results do not depend on it
 	Device  Device // where ops run, CPU, CUDA or another GPU (GPU(1)); "": CPU
 	// Precision is the precision of a CUDA device; "": TF32. All builders over one Store must have
 	// the same.
@@ -40,8 +40,8 @@ type Options struct {
 	salt int // changes every op's hash; Program sets it after a hash collision
 }
 
-// MaxThreads is the upper bound of Options.Threads, more than one machine has processors.
-const MaxThreads = 1024
+// maxThreads is the upper bound of Options.Threads, more than one machine has processors.
+const maxThreads = 1024
 
 func (b *Builder) check() {
 	switch {
@@ -49,8 +49,8 @@ func (b *Builder) check() {
 		b.fail(errors.New("graph: want a graph to build on, got nil: make one with gorgonia.NewGraph()"))
 	case b.options.DType != tensor.Float32 && b.options.DType != tensor.Float64:
 		b.fail(errors.Errorf("graph: dtype: want float32 or float64, got %v", b.options.DType))
-	case b.options.Threads > MaxThreads:
-		b.fail(errors.Errorf("graph: threads: want at most %d, got %d", MaxThreads, b.options.Threads))
+	case b.options.Threads > maxThreads:
+		b.fail(errors.Errorf("graph: threads: want at most %d, got %d", maxThreads, b.options.Threads))
 	case b.options.Device != CPU && !b.options.Device.OnGPU():
 		b.fail(errors.Errorf("graph: device: want %q, %q or, of several GPUs, %q, got %q", CPU, CUDA, GPU(1), b.options.Device))
 	case b.options.checkPrecision() != nil:

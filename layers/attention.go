@@ -95,7 +95,7 @@ type ValueResidual struct {
 // Cost returns the cost of one layer's attention in rows of seq tokens.
 func (c AttentionConfig) Cost(seq float64) Cost {
 	dim, heads, kv := float64(c.HeadDim), float64(c.Heads), float64(cmp.Or(c.KVHeads, c.Heads))
-	cost := AttentionCost(heads*dim, kv*dim, c.seen(seq))
+	cost := attentionCost(heads*dim, kv*dim, c.seen(seq))
 	learned := c.Values != nil && c.Values.Learned && !c.First
 	if c.QKNorm {
 		cost.Parameters += 2 * dim

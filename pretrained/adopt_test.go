@@ -17,7 +17,8 @@ import (
 // opened once it is adopted, but not before.
 func TestAdopt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "averaged.safetensors")
-	require.NoError(t, made(t, ours()["llama"], "bytes").Save(path))
+	m := made(t, ours()["llama"], "bytes")
+	require.NoError(t, pretrained.Save(path, m.Store, m.Description))
 	file, err := checkpoint.ReadTensors(path)
 	require.NoError(t, err)
 	for _, tensor := range file.Tensors { // as a mean of two checkpoints computed in Python
@@ -29,7 +30,7 @@ func TestAdopt(t *testing.T) {
 	_, err = pretrained.Open(path)
 	require.ErrorContains(t, err, "convert -adopt")
 	require.NoError(t, pretrained.Adopt(models.Standard(), path))
-	m, err := pretrained.Open(path)
+	m, err = pretrained.Open(path)
 	require.NoError(t, err)
 	require.Equal(t, file.Tensors[0].Data, m.Store.Param(file.Tensors[0].Name).Value.Float32s())
 }
@@ -45,7 +46,8 @@ func TestAdoptRefuses(t *testing.T) {
 		"parameters for the model":        func(all []checkpoint.Tensor) []checkpoint.Tensor { return all[1:] },
 	} {
 		path := filepath.Join(t.TempDir(), "m.safetensors")
-		require.NoError(t, made(t, ours()["llama"], "bytes").Save(path))
+		m := made(t, ours()["llama"], "bytes")
+		require.NoError(t, pretrained.Save(path, m.Store, m.Description))
 		file, err := checkpoint.ReadTensors(path)
 		require.NoError(t, err)
 		require.NoError(t, checkpoint.WriteTensors(path, change(file.Tensors), file.Metadata))

@@ -42,8 +42,9 @@ func TestExportRMT(t *testing.T) {
 	for _, name := range official() {
 		dir := t.TempDir()
 		file, folder := filepath.Join(dir, "model.safetensors"), filepath.Join(dir, "theirs")
-		require.NoError(t, open(t, reference(name)).Save(file))
-		m := open(t, file)
+		m := open(t, reference(name))
+		require.NoError(t, pretrained.Save(file, m.Store, m.Description))
+		m = open(t, file)
 		require.NoError(t, exportAs(m, "rmt", folder, pretrained.ExportOptions{}))
 		require.ErrorIs(t, exportAs(m, "rmt", folder, pretrained.ExportOptions{}), os.ErrExist)
 		byName := func(a, b checkpoint.Tensor) int {

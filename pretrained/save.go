@@ -71,6 +71,3 @@ func (ownFile) Export(m *Model, path string, o ExportOptions) (notes []string, e
 	}
 	return notes, save(path, m.Store, d, o.Type == ownHalf)
 }
-
-// Save writes the model to another file.
-func (m *Model) Save(path string) error { return Save(path, m.Store, m.Description) }

@@ -38,7 +38,7 @@ func TestSavedModelIsThatOfTheRun(t *testing.T) {
 	require.NoError(t, err)
 
 	path := filepath.Join(t.TempDir(), "copy.safetensors")
-	require.NoError(t, p.Save(path))
+	require.NoError(t, pretrained.Save(path, p.Store, p.Description))
 	got, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, want, got)

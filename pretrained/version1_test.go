@@ -44,7 +44,7 @@ func TestVersion1ModelsAreRead(t *testing.T) {
 			require.InDeltaSlice(t, want.TokenLosses, float32s(t, m.TokenLosses), 1e-5)
 
 			again := filepath.Join(t.TempDir(), "model.safetensors")
-			require.NoError(t, p.Save(again))
+			require.NoError(t, pretrained.Save(again, p.Store, p.Description))
 			saved, err := pretrained.Open(again)
 			require.NoError(t, err)
 			require.Equal(t, p.Spec, saved.Spec, "saved in the version of today")

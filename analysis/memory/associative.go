@@ -139,7 +139,7 @@ func retrievalPoint(draw *rand.Rand, o Options, kind string, n int) (RetrievalPo
 	})
 	load := float64(n) / float64(o.Dk)
 	r.Theory = retrievalTheory(kind, n, o.Dk)
-	return RetrievalPoint{Load: load, Retrieval: r, Welch: WelchBound(n, o.Dk), Least: max(0, load-1)}, err
+	return RetrievalPoint{Load: load, Retrieval: r, Welch: welchBound(n, o.Dk), Least: max(0, load-1)}, err
 }
 
 // retrievalTheory returns the mean error. With orthonormal bases, q whole ones and m keys of one

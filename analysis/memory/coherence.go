@@ -31,7 +31,7 @@ type Coherence struct {
 // coherenceOf returns the coherence of the rows of keys [N, d], whatever their lengths.
 func coherenceOf(keys mat.Matrix) Coherence {
 	n, d := keys.Dims()
-	c := Coherence{Keys: n, Dimensions: d, Welch: WelchBound(n, d)}
+	c := Coherence{Keys: n, Dimensions: d, Welch: welchBound(n, d)}
 	units := numerics.UnitRows(keys)
 	gram := numerics.Mul(units, units.T()) // [N, N]
 	for i := range n {
@@ -44,9 +44,9 @@ func coherenceOf(keys mat.Matrix) Coherence {
 	return c
 }
 
-// WelchBound returns the smallest possible value of the largest |cosine| among n vectors of d
+// welchBound returns the smallest possible value of the largest |cosine| among n vectors of d
 // dimensions.
-func WelchBound(n, d int) float64 {
+func welchBound(n, d int) float64 {
 	if n <= d || n < 2 || d < 1 {
 		return 0
 	}

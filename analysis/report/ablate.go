@@ -101,10 +101,10 @@ const blockRows = 8
 
 // blocks takes blocks and sublayers away, on a prompt or rows of validation text.
 func (o Ablate) blocks(ctx context.Context, m *Model) (*Report, error) {
-	if len(o.Names) > 0 || len(o.At) > 0 || o.Prompts != nil || o.Restore || o.Contrast.Given() || o.With != analysis.ReplaceZero {
+	if len(o.Names) > 0 || len(o.At) > 0 || o.Prompts != nil || o.Restore || o.Contrast.given() || o.With != analysis.ReplaceZero {
 		return nil, check.Value("blocks", "rows, prompt or ids alone with it", "another choice of what is ablated or measured")
 	}
-	if !o.Prompt.Given() && m.Text != nil {
+	if !o.Prompt.given() && m.Text != nil {
 		o.Rows = cmp.Or(o.Rows, blockRows)
 	}
 	rows, _, err := m.read(ctx, o.Prompt, nil, o.Rows)
@@ -155,7 +155,7 @@ func (o Ablate) over(ctx context.Context, m *Model, rows [][]int32) (*Report, er
 		averages.unit = "rows of validation text"
 	}
 	what := "change of the loss"
-	if o.Contrast.Given() {
+	if o.Contrast.given() {
 		what = "change of the logit"
 	}
 	r := m.NewReport("Ablation", nil)
@@ -180,7 +180,7 @@ func replaced(with analysis.Replacement) string {
 
 // metric returns what is measured on a prompt.
 func (o Ablate) metric(m *Model, ids []int32) (analysis.Metric, error) {
-	if !o.Contrast.Given() {
+	if !o.Contrast.given() {
 		return analysis.NextTokenLoss(), nil
 	}
 	run, err := m.run(ids, nil)

@@ -57,7 +57,7 @@ func (o Heads) Run(_ context.Context, m *Model) (*Report, error) {
 		return nil, err
 	}
 	ids := analysis.RepeatedTokens(m.Spec.Vocab, period, 1, o.Seed)
-	if m.Tokenizer != nil || o.Prompt.Given() {
+	if m.Tokenizer != nil || o.Prompt.given() {
 		if ids, err = o.Prompt.Read(m, 2); err != nil {
 			return nil, err
 		}

@@ -43,7 +43,7 @@ func (o Memory) Run(_ context.Context, m *Model) (*Report, error) {
 		return nil, err
 	}
 	var ids []int32
-	if o.Prompt.Given() || m.Tokenizer != nil {
+	if o.Prompt.given() || m.Tokenizer != nil {
 		if ids, err = o.Prompt.Read(m, 1); err != nil {
 			return nil, err
 		}

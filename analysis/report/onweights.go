@@ -15,7 +15,7 @@ const onlyWhereMixed = "A prompt matters only in streams that mix what was writt
 // needed, or if a model without tokenizer was given no ids. The report says which.
 func (m *Model) onWeights(title string, prompt Prompt) (*Report, *cache.Cache, error) {
 	mixes := m.mixes()
-	if !prompt.Given() && (m.Tokenizer == nil || !mixes) {
+	if !prompt.given() && (m.Tokenizer == nil || !mixes) {
 		r := m.NewReport(title, nil)
 		if mixes {
 			r.About += "; what is written is carried on as in a plain residual stream, for want of a prompt"

@@ -133,7 +133,7 @@ func (o Patch) prompts(m *Model) (clean, corrupt []int32, err error) {
 		corrupt, err = o.CorruptIDs, m.checkIDs("corrupt-ids", o.CorruptIDs, 2)
 	case o.Corrupt != "":
 		corrupt, err = m.encode("corrupt", o.Corrupt, o.BOS, 2)
-	case !o.Prompt.Given():
+	case !o.Prompt.given():
 		corrupt, err = o.otherDefault(m, clean)
 	default:
 		err = check.Value("corrupt", "another prompt of as many tokens", "none")
@@ -187,7 +187,7 @@ func (o Patch) aim(m *Model, clean, corrupt []int32) (aim, error) {
 
 // over averages effects over pairs of prompts.
 func (o Patch) over(ctx context.Context, m *Model) (*Report, error) {
-	if o.Prompt.Given() {
+	if o.Prompt.given() {
 		return nil, bothGiven()
 	}
 	if o.Corrupt != "" || o.CorruptIDs != nil {

@@ -26,8 +26,8 @@ type Prompt struct {
 	BOS *bool `yaml:"bos" bare:"true" help:"read the token that begins documents before the text of a prompt; -bos=false: read the text as one from the middle of a document (default true)"`
 }
 
-// Given tells whether there is a text or ids.
-func (p Prompt) Given() bool { return p.Text != "" || p.IDs != nil }
+// given tells whether there is a text or ids.
+func (p Prompt) given() bool { return p.Text != "" || p.IDs != nil }
 
 // Read returns the prompt's ids. It is an error if they are fewer than the least, or more than the
 // model has positions for.

@@ -24,8 +24,8 @@ type Contrast struct {
 	Against string `yaml:"against" help:"subtract the logit of token <T>: a text, or an id"`
 }
 
-// Given tells whether anything is chosen.
-func (t Contrast) Given() bool { return t != Contrast{} }
+// given tells whether anything is chosen.
+func (t Contrast) given() bool { return t != Contrast{} }
 
 // aim is a target whose token and ids have been found.
 type aim struct {

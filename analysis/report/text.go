@@ -18,7 +18,7 @@ func (m *Model) texts(ctx context.Context, p Prompt, prompts Prompts, rows, leas
 	switch {
 	case prompts == nil && rows == 0:
 		return nil, nil
-	case p.Given():
+	case p.given():
 		return nil, bothGiven()
 	case prompts != nil && rows != 0:
 		return nil, check.Value("rows", "rows of validation text, or a list of prompts", "both")

@@ -42,8 +42,8 @@ func Formats() []Format {
 	}
 }
 
-// FormatNamed returns the format with that name.
-func FormatNamed(name string) (Format, error) {
+// formatNamed returns the format with that name.
+func formatNamed(name string) (Format, error) {
 	var names []string
 	for _, f := range Formats() {
 		if f.Name == name {

@@ -196,6 +196,6 @@ func TestOptionsThatAreRefused(t *testing.T) {
 	}
 	_, err := tasks.Load(context.Background(), filepath.Join("testdata", "rolling.jsonl"), tasks.Options{Format: "rolling", Shots: 1})
 	assert.ErrorContains(t, err, "want 0 for rolling, which scores whole pages, got 1")
-	_, err = tasks.FormatNamed("helaswag")
+	_, err = tasks.Load(context.Background(), filepath.Join("testdata", "multiple_choice.jsonl"), tasks.Options{Format: "helaswag"})
 	assert.ErrorContains(t, err, "did you mean hellaswag?")
 }

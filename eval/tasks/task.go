@@ -55,7 +55,7 @@ func newTask(file string, o Options) (*Task, error) {
 	if o.Format == "" {
 		o.Format = Formats()[0].Name
 	}
-	format, err := FormatNamed(o.Format)
+	format, err := formatNamed(o.Format)
 	switch {
 	case err != nil:
 		return nil, layers.Setting("format", "%v", err)

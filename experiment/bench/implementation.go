@@ -67,7 +67,7 @@ func newImplementation(name string, w Workload, on Target) (implementation, erro
 
 // implementationName returns the name of an implementation in tables, pictures and messages.
 func implementationName(name string) string {
-	if mode, float32s := strings.CutSuffix(name, InFloat32); float32s {
+	if mode, float32s := strings.CutSuffix(name, inFloat32); float32s {
 		return implementationName(mode) + ", float32"
 	}
 	switch name {

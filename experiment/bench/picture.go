@@ -22,7 +22,7 @@ func (r *Report) Picture() figure.Bars {
 	for _, p := range r.PyTorch {
 		b.Labels = append(b.Labels, p.Name)
 	}
-	for _, implementation := range []string{residua, Compiled, Padded, Eager, Compiled + InFloat32, Eager + InFloat32} {
+	for _, implementation := range []string{residua, Compiled, Padded, Eager, Compiled + inFloat32, Eager + inFloat32} {
 		if s := r.speeds(implementation); slices.ContainsFunc(s.Values, func(v float64) bool { return !math.IsNaN(v) }) {
 			b.Series = append(b.Series, s)
 		}

@@ -12,13 +12,13 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// The ways to run PyTorch: in our own precision or, by names that end in InFloat32, always in
+// The ways to run PyTorch: in our own precision or, by names that end in inFloat32, always in
 // float32.
 const (
 	Eager     = "eager"
 	Compiled  = "compile"
 	Padded    = "compile-padded" // compiled, with a vocabulary rounded up to a multiple of paddedTo
-	InFloat32 = "-fp32"
+	inFloat32 = "-fp32"
 )
 
 // paddedTo: sizes of matrices should be multiples of this number for a GPU's tensor cores, so
@@ -59,7 +59,7 @@ func (p *PyTorch) Check(ctx context.Context, on Target) error {
 // train returns the command that trains a job's model, or generates with it.
 func (p *PyTorch) train(ctx context.Context, j job) *exec.Cmd {
 	args := []string{p.Script, string(j.Model), "--batch", fmt.Sprint(j.Batch), "--serve", "--threads", fmt.Sprint(j.Target.Threads), "--warm-up", fmt.Sprint(warmUpSteps)}
-	mode, float32s := strings.CutSuffix(j.Implementation, InFloat32)
+	mode, float32s := strings.CutSuffix(j.Implementation, inFloat32)
 	if j.Target.onGPU() {
 		args = append(args, "--device", string(j.Target.Device))
 	}

@@ -44,9 +44,6 @@ func (r *Recorder) Take() []Work {
 	return work
 }
 
-// Used returns the bytes of the arrays that Alloc has made.
-func (r *Recorder) Used() int64 { return r.used }
-
 // Precision returns how matrices are multiplied and activations stored.
 func (r *Recorder) Precision() Precision { return r.precision }
 

@@ -8,10 +8,10 @@ type BFloat16 uint16
 // Float32 returns x, exactly.
 func (x BFloat16) Float32() float32 { return math.Float32frombits(uint32(x) << 16) }
 
-// ToBFloat16 rounds x to the nearest bfloat16; of two equally near, to the one whose last bit is 0.
+// toBFloat16 rounds x to the nearest bfloat16; of two equally near, to the one whose last bit is 0.
 // Numbers that are too large become infinite. Denormal numbers are rounded as others are. A NaN
 // stays a NaN and keeps its upper bits.
-func ToBFloat16(x float32) BFloat16 {
+func toBFloat16(x float32) BFloat16 {
 	bits := math.Float32bits(x)
 	if x != x {
 		return BFloat16(bits>>16 | 1<<6) // makes the NaN quiet
@@ -19,11 +19,8 @@ func ToBFloat16(x float32) BFloat16 {
 	return BFloat16((bits + 0x7fff + bits>>16&1) >> 16)
 }
 
-// RoundBFloat16 does dst[i] = ToBFloat16(src[i]). The slices have the same length.
+// RoundBFloat16 does dst[i] = toBFloat16(src[i]). The slices have the same length.
 func RoundBFloat16(dst []BFloat16, src []float32) { roundBFloat16(machinePath, dst, src) }
-
-// WidenBFloat16 does dst[i] = src[i].Float32(). The slices have the same length.
-func WidenBFloat16(dst []float32, src []BFloat16) { widenBFloat16(machinePath, dst, src) }
 
 // bfloat16Step: the fast forms of the functions below work on multiples of this number of elements.
 const bfloat16Step = 16
@@ -36,10 +33,11 @@ func roundBFloat16(p path, dst []BFloat16, src []float32) {
 		fastRoundBFloat16(p, dst, src, whole)
 	}
 	for i := whole; i < len(src); i++ {
-		dst[i] = ToBFloat16(src[i])
+		dst[i] = toBFloat16(src[i])
 	}
 }
 
+// widenBFloat16 does dst[i] = src[i].Float32(). The slices have the same length.
 func widenBFloat16(p path, dst []float32, src []BFloat16) {
 	dst = dst[:len(src)]
 	whole := 0

@@ -54,8 +54,8 @@ func TestRoundBFloat16(t *testing.T) {
 				require.True(t, math.IsNaN(float64(got[i].Float32())))
 				continue
 			}
-			if want := nearestBFloat16(x); got[i] != want || ToBFloat16(x) != want {
-				require.Failf(t, "wrong", "%g (%#x): want %#x, got %#x and %#x", x, math.Float32bits(x), want, got[i], ToBFloat16(x))
+			if want := nearestBFloat16(x); got[i] != want || toBFloat16(x) != want {
+				require.Failf(t, "wrong", "%g (%#x): want %#x, got %#x and %#x", x, math.Float32bits(x), want, got[i], toBFloat16(x))
 			}
 		}
 	})
@@ -103,7 +103,7 @@ func TestBFloat16Lengths(t *testing.T) {
 						require.Equal(t, []BFloat16{0, 0}, pairs[2*i:2*i+2])
 						continue
 					}
-					require.Equal(t, ToBFloat16(floats[j]), rounded[i])
+					require.Equal(t, toBFloat16(floats[j]), rounded[i])
 					require.Equal(t, uint32(even[i])<<16, math.Float32bits(widened[i]))
 					require.Equal(t, []BFloat16{even[j], odd[j+2]}, pairs[2*i:2*i+2])
 				}

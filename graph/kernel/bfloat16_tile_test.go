@@ -195,8 +195,8 @@ func TestPairSumsAtTheSmallest(t *testing.T) {
 			for exponent := -60; exponent <= -15; exponent++ {
 				for fraction := float32(1); fraction < 2; fraction += 0x1p-7 {
 					little := fraction * float32(math.Ldexp(1, exponent))
-					a := []BFloat16{ToBFloat16(-sign * 0x1p-100), ToBFloat16(sign * 0x1p-100)}
-					b := []BFloat16{ToBFloat16(little), ToBFloat16(0x1p-26)}
+					a := []BFloat16{toBFloat16(-sign * 0x1p-100), toBFloat16(sign * 0x1p-100)}
+					b := []BFloat16{toBFloat16(little), toBFloat16(0x1p-26)}
 					got := []float32{0}
 					pairTileOf(p, a, b, 1, 1, got)
 					// The same sum multiplied by 2^64, where nothing is denormal.

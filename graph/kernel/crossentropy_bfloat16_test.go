@@ -146,7 +146,7 @@ func TestCrossEntropyBFloat16OfNothing(t *testing.T) {
 	_, _, err := k.kernel.Run(nil, k.args, k.operands)
 	require.ErrorContains(t, err, "position 1: want less than the vocabulary of 5, got 5")
 	k.args.Targets = targets
-	k.operands.Features[2] = ToBFloat16(float32(math.NaN()))
+	k.operands.Features[2] = toBFloat16(float32(math.NaN()))
 	crossEntropy, _ = k.run(t, nil)
 	require.True(t, math.IsNaN(crossEntropy))
 	require.True(t, math.IsNaN(float64(k.args.Losses[1])))

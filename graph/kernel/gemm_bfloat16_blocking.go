@@ -162,7 +162,7 @@ func (q *pairProduct[C]) scale() {
 			clear(row)
 		case q.rounds():
 			for j, x := range bfloats(row) {
-				bfloats(row)[j] = ToBFloat16(q.beta * x.Float32())
+				bfloats(row)[j] = toBFloat16(q.beta * x.Float32())
 			}
 		default:
 			for j := range row {

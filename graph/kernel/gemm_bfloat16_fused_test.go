@@ -63,7 +63,7 @@ func rounded(x []float32) []BFloat16 {
 
 func widened(x []BFloat16) []float32 {
 	wide := make([]float32, len(x))
-	WidenBFloat16(wide, x)
+	widenBFloat16(machinePath, wide, x)
 	return wide
 }
 

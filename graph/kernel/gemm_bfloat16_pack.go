@@ -38,12 +38,12 @@ func (w *WeightsBFloat16) pack(p *Pool, from source, n, k int) PackedBFloat16 {
 	return w.packer.run(&w.memory, 0, n)
 }
 
-// BFloat16Panel: on every processor, a packed matrix can be cut at multiples of this number of
+// bfloat16Panel: on every processor, a packed matrix can be cut at multiples of this number of
 // columns.
-const BFloat16Panel = 32
+const bfloat16Panel = 32
 
 // Part returns the rows [k0, k1) and columns [j0, j1). k0 must be even, and k1 even or the last; j0
-// must be a multiple of BFloat16Panel.
+// must be a multiple of bfloat16Panel.
 func (b PackedBFloat16) Part(k0, k1, j0, j1 int) PackedBFloat16 {
 	if j0 >= j1 || k0 >= k1 {
 		return PackedBFloat16{k: k1 - k0, n: j1 - j0, kernels: b.kernels}

@@ -24,7 +24,7 @@ func makePairOperands(g gemmCase) *pairOperands {
 	rounded := func(s []float32) []BFloat16 {
 		r := make([]BFloat16, len(s))
 		RoundBFloat16(r, s)
-		WidenBFloat16(s, r)
+		widenBFloat16(machinePath, s, r)
 		return r
 	}
 	o.a, o.b, o.c = rounded(o.operands.a), rounded(o.operands.b), rounded(o.operands.c)
@@ -136,12 +136,12 @@ func TestGemmBFloat16Empty(t *testing.T) {
 		c := []float32{1, 2, 3, 4, 5, 6}
 		g.Run(nil, false, false, 2, 2, 0, 1, nil, 1, nil, 2, 2, c, 3)
 		assert.Equal(t, []float32{2, 4, 3, 8, 10, 6}, c)
-		h := []BFloat16{ToBFloat16(1), ToBFloat16(2), ToBFloat16(3)}
+		h := []BFloat16{toBFloat16(1), toBFloat16(2), toBFloat16(3)}
 		half.Run(nil, false, false, 1, 2, 0, 1, nil, 1, nil, 2, 2, h, 3)
-		assert.Equal(t, []BFloat16{ToBFloat16(2), ToBFloat16(4), ToBFloat16(3)}, h)
+		assert.Equal(t, []BFloat16{toBFloat16(2), toBFloat16(4), toBFloat16(3)}, h)
 		h[0] = 0x7fc0
 		half.Run(nil, false, false, 1, 2, 0, 1, nil, 1, nil, 2, 0, h, 3)
-		assert.Equal(t, []BFloat16{0, 0, ToBFloat16(3)}, h)
+		assert.Equal(t, []BFloat16{0, 0, toBFloat16(3)}, h)
 	})
 }
 
@@ -211,8 +211,8 @@ func TestPackedBFloat16(t *testing.T) {
 					g.RunPacked(pool, o.ta, o.m, 1, o.a, o.lda, b, 1, got, o.ldc)
 					requireSameFloats(t, want, got, o)
 					got = slices.Clone(o.operands.c)
-					for j := 0; j < o.n; j += BFloat16Panel {
-						end := min(o.n, j+BFloat16Panel)
+					for j := 0; j < o.n; j += bfloat16Panel {
+						end := min(o.n, j+bfloat16Panel)
 						g.RunPacked(pool, o.ta, o.m, 1, o.a, o.lda, b.Part(0, o.k, j, end), 1, got[j:], o.ldc)
 					}
 					requireSameFloats(t, want, got, o)

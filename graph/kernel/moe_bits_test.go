@@ -11,7 +11,7 @@ func TestMoEPaths(t *testing.T) {
 	moeCases(t, func(t *testing.T, c moeCase) {
 		run := func(p path) (*moeData[float32], *moeGradients[float32]) {
 			s := newMoEData[float32](c)
-			route, k := Route[float32]{path: p}, Experts[float32]{gemm: ExpertGemm[float32]{path: p}}
+			route, k := Route[float32]{path: p}, Experts[float32]{gemm: expertGemm[float32]{path: p}}
 			s.forward(nil, &route, &k, c)
 			g := newMoEGradients(s)
 			s.backward(nil, &route, &k, g, c, false)

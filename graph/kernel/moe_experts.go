@@ -18,7 +18,7 @@ type ExpertSizes struct {
 // Gates are [tokens, K], W1 [experts, D, FF], W2 [experts, FF, D]; b1 [experts, FF] and b2
 // [experts, D] may be nil. Tokens are gathered while products pack them.
 type Experts[T Float] struct {
-	gemm    ExpertGemm[T]
+	gemm    expertGemm[T]
 	hidden  geluOfExperts[T]
 	back    gradientOfExperts[T]
 	combine combineTask[T]

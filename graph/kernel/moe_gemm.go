@@ -1,9 +1,9 @@
 package kernel
 
-// ExpertGemm multiplies the rows of each expert by the expert's own matrix, with the float32
+// expertGemm multiplies the rows of each expert by the expert's own matrix, with the float32
 // micro-kernels of Gemm. Work is divided by rows, so that the workers have equal shares however
 // uneven the experts are; an expert without rows costs nothing.
-type ExpertGemm[T Float] struct {
+type expertGemm[T Float] struct {
 	// Epilogue, if not nil, is called for each block of Rows' c as soon as it is final. The blocks
 	// of a row come from one worker, in the order of their columns, if Whole is set or there are
 	// many rows; a block has rows of only one expert.
@@ -18,7 +18,7 @@ type ExpertGemm[T Float] struct {
 // Rows computes c_j = a_j W_e(j) for every row j of d, with c [rows, n], W [experts, k, n], or
 // [experts, n, k] if transposed. a is [rows, k] or, if gathered, [tokens, k], where a_j belongs to
 // the row's token. c must not overlap a or w.
-func (g *ExpertGemm[T]) Rows(p *Pool, c, a, w []T, d Dispatch, n, k int, gathered, transposed bool) {
+func (g *expertGemm[T]) Rows(p *Pool, c, a, w []T, d Dispatch, n, k int, gathered, transposed bool) {
 	t := &g.rows
 	t.c, t.w, t.d, t.n, t.k = c[:d.Rows()*n], w[:d.Experts*n*k], d, n, k
 	t.a = a[:choose(gathered, d.Tokens, d.Rows())*k]
@@ -82,7 +82,7 @@ func (t *expertRows[T]) product(e, first, end, from, to int) product[T] {
 // dw [experts, m, n]; a is [rows, m] and b [rows, n] or, if gathered, [tokens, m] and [tokens, n].
 // If factors [rows] is nil, all are 1. accumulate adds to what dw holds. The sum of an expert
 // without rows is 0.
-func (g *ExpertGemm[T]) Weights(p *Pool, dw, a, b, factors []T, d Dispatch, m, n int, gatherA, gatherB, accumulate bool) {
+func (g *expertGemm[T]) Weights(p *Pool, dw, a, b, factors []T, d Dispatch, m, n int, gatherA, gatherB, accumulate bool) {
 	t := &g.weights
 	t.dw, t.factors, t.d, t.m, t.n = dw[:d.Experts*m*n], factors, d, m, n
 	t.a, t.b = a[:choose(gatherA, d.Tokens, d.Rows())*m], b[:choose(gatherB, d.Tokens, d.Rows())*n]

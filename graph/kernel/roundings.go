@@ -3,7 +3,7 @@ package kernel
 // Roundings converts between float32 and bfloat16, in parallel.
 type Roundings struct{ task roundingsTask }
 
-// Round computes dst[i] = ToBFloat16(src[i]).
+// Round computes dst[i] = toBFloat16(src[i]).
 func (k *Roundings) Round(p *Pool, dst []BFloat16, src []float32) {
 	k.task = roundingsTask{half: dst, wide: src, round: true}
 	p.Do(len(src), &k.task)
@@ -34,13 +34,13 @@ func (t *roundingsTask) Part(_, lo, hi int) {
 	case t.round:
 		RoundBFloat16(t.half[lo:hi], t.wide[lo:hi])
 	default:
-		WidenBFloat16(t.wide[lo:hi], t.half[lo:hi])
+		widenBFloat16(machinePath, t.wide[lo:hi], t.half[lo:hi])
 	}
 }
 
 // roundInPlace rounds each element to the nearest bfloat16.
 func roundInPlace(x []float32) {
 	for i, v := range x {
-		x[i] = ToBFloat16(v).Float32()
+		x[i] = toBFloat16(v).Float32()
 	}
 }

@@ -74,7 +74,7 @@ func benchmarkRows(b *testing.B, name string, inputs []int, output int, run func
 	out, wideOut := OfBFloat16[float32](make([]BFloat16, output)), Of(make([]float32, output))
 	copies := func() {
 		for i, x := range halves {
-			WidenBFloat16(wide[i].floats, x.halves)
+			widenBFloat16(machinePath, wide[i].floats, x.halves)
 		}
 	}
 	copies()

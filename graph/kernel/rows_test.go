@@ -31,7 +31,7 @@ type halfRows struct {
 func (h *halfRows) in(n int) Rows[float32] {
 	x := make([]BFloat16, n)
 	for i := range x {
-		x[i] = ToBFloat16(float32(h.r.NormFloat64()))
+		x[i] = toBFloat16(float32(h.r.NormFloat64()))
 	}
 	return h.of(x)
 }
@@ -41,7 +41,7 @@ func (h *halfRows) of(x []BFloat16) Rows[float32] {
 		return OfBFloat16[float32](x)
 	}
 	wide := make([]float32, len(x))
-	WidenBFloat16(wide, x)
+	widenBFloat16(machinePath, wide, x)
 	return Of(wide)
 }
 
@@ -165,7 +165,7 @@ func TestAttentionOfHalfRows(t *testing.T) {
 			a.Forward(p, out, lse, qkv, starts, d)
 			if out.floats != nil { // Backward reads what is stored
 				for i, x := range out.floats {
-					out.floats[i] = ToBFloat16(x).Float32()
+					out.floats[i] = toBFloat16(x).Float32()
 				}
 			}
 			a.Backward(p, h.out(tokens*d.packedWidth()), qkv, out, h.in(tokens*d.Heads*d.HeadDim), lse, starts, d)

@@ -70,7 +70,7 @@ func TestWeightsEntries(t *testing.T) {
 		for j := range c.n {
 			for i := range c.k {
 				v := b[c.index(i, j)]
-				want := ToBFloat16(v).Float32()
+				want := toBFloat16(v).Float32()
 				if c.format == WeightsInt8 {
 					largest := 0.0
 					for g := i / 64 * 64; g < min(c.k, i/64*64+64); g++ {

@@ -25,8 +25,8 @@ func CheckDevice(device graph.Device, precision graph.Precision) error {
 // to its weights alone.
 var onCPU = []graph.Precision{graph.FP32, graph.BF16, graph.INT8}
 
-// CheckPlace checks the same for a model that is used, not trained.
-func CheckPlace(p Place) error {
+// checkPlace checks the same for a model that is used, not trained.
+func checkPlace(p Place) error {
 	switch {
 	case p.Device == graph.CPU && p.Precision != "" && !slices.Contains(onCPU, p.Precision):
 		return Usagef("-precision: want one of %v on the %s, got %q", onCPU, graph.CPU, p.Precision)

@@ -61,7 +61,7 @@ func (m *Model) OpenModel(out Output) (*pretrained.Model, error) {
 	if m.Path == "" {
 		return nil, Usagef("-checkpoint: want a run folder, a step folder or a .safetensors file, got nothing")
 	}
-	if err := CheckPlace(m.Place); err != nil {
+	if err := checkPlace(m.Place); err != nil {
 		return nil, err
 	}
 	p, err := pretrained.Open(m.Path, m.Zoo)

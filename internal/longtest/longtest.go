@@ -11,25 +11,25 @@ import (
 	"testing"
 )
 
-// Variable is the environment variable that enables long tests, with the value 1 or All.
-const Variable = "RESIDUA_LONG_TESTS"
+// variable is the environment variable that enables long tests, with the value 1 or All.
+const variable = "RESIDUA_LONG_TESTS"
 
-// All is the value of Variable that enables everything.
+// All is the value of variable that enables everything.
 const All = "all"
 
 // Enabled reports whether long tests are enabled and -short is not set. Call it from a test or a
 // benchmark: before, the flags are not parsed.
-func Enabled() bool { return (os.Getenv(Variable) == "1" || Exhaustive()) && !testing.Short() }
+func Enabled() bool { return (os.Getenv(variable) == "1" || Exhaustive()) && !testing.Short() }
 
 // Exhaustive reports whether everything is enabled and -short is not set.
-func Exhaustive() bool { return os.Getenv(Variable) == All && !testing.Short() }
+func Exhaustive() bool { return os.Getenv(variable) == All && !testing.Short() }
 
 // Represent skips a case that others represent, one for which chosen is false, unless everything is
 // enabled (Exhaustive).
 func Represent(t testing.TB, chosen bool) {
 	t.Helper()
 	if !chosen && !Exhaustive() {
-		t.Skipf("long: runs with %s=%s and without -short", Variable, All)
+		t.Skipf("long: runs with %s=%s and without -short", variable, All)
 	}
 }
 
@@ -37,6 +37,6 @@ func Represent(t testing.TB, chosen bool) {
 func Skip(t testing.TB) {
 	t.Helper()
 	if !Enabled() {
-		t.Skipf("long: runs with %s=1 and without -short", Variable)
+		t.Skipf("long: runs with %s=1 and without -short", variable)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 func TestSkip(t *testing.T) {
 	for value, want := range map[string]bool{"": false, "0": false, "1": !testing.Short(), All: !testing.Short()} {
-		t.Setenv(Variable, value)
+		t.Setenv(variable, value)
 		assert.Equal(t, want, Enabled(), "%q", value)
 		assert.Equal(t, want && value == All, Exhaustive(), "%q", value)
 		ran := false

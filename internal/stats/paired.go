@@ -66,7 +66,7 @@ func BootstrapMean(x []float64) (low, high float64) {
 		return math.NaN(), math.NaN()
 	}
 	draw := rand.New(rand.NewPCG(2, uint64(n)))
-	means, below := make([]float64, Draws), 0.0
+	means, below := make([]float64, draws), 0.0
 	for i := range means {
 		for range x {
 			means[i] += x[draw.IntN(n)] / float64(n)
@@ -79,7 +79,7 @@ func BootstrapMean(x []float64) (low, high float64) {
 		}
 	}
 	slices.Sort(means)
-	bias := distuv.UnitNormal.Quantile(below / Draws)
+	bias := distuv.UnitNormal.Quantile(below / draws)
 	size := float64(n)
 	acceleration := size * stat.Moment(3, x, nil) / (6 * math.Pow(size*stat.Moment(2, x, nil), 1.5)) // the jackknife's value for a mean
 	end := func(share float64) float64 {

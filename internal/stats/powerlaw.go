@@ -45,8 +45,8 @@ type Fit struct {
 	freedom float64 // its degrees of freedom
 }
 
-// Draws is how many other laws a Fit has.
-const Draws = 10_000
+// draws is how many other laws a Fit has.
+const draws = 10_000
 
 // Infer fits a power law and, for intervals, draws laws that agree with the points, assuming that
 // log y deviates from the law by normal errors of one standard deviation. That deviation is drawn
@@ -69,7 +69,7 @@ func Infer(x, y []float64) (Fit, bool) {
 	level := math.Log(law.A) - law.B*centre // log y at the centre
 	f.freedom = n - 2
 	f.error = math.Sqrt(squares / f.freedom / (n * variance))
-	for range Draws {
+	for range draws {
 		chi := 0.0
 		for range len(x) - 2 {
 			chi += math.Pow(draw.NormFloat64(), 2)

@@ -12,7 +12,7 @@ import (
 // outputs that the committed notebook lacks. It returns an error if the notebook's settings are
 // invalid.
 func Compare(committed, fresh *Notebook) ([]string, error) {
-	settings, err := DefaultSettings().Override(committed.Metadata)
+	settings, err := defaultSettings().Override(committed.Metadata)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func problems(t *testing.T, metadata map[string]any, committed, fresh Cell) []st
 	return got
 }
 
-func saying(keys map[string]any) map[string]any { return map[string]any{SettingsKey: keys} }
+func saying(keys map[string]any) map[string]any { return map[string]any{settingsKey: keys} }
 
 func TestNumbersWithinTheTolerancePass(t *testing.T) {
 	loose := saying(map[string]any{"tolerance": 0.1})
@@ -130,7 +130,7 @@ func TestSettingsThatNobodyCouldMean(t *testing.T) {
 		map[string]any{"volatile": "x"}, map[string]any{"volatile": []any{"("}}, 3,
 	} {
 		committed := notebook(code())
-		committed.Cells[0].Metadata = map[string]any{SettingsKey: keys}
+		committed.Cells[0].Metadata = map[string]any{settingsKey: keys}
 		_, err := Compare(committed, notebook(code()))
 		require.Error(t, err, "%v", keys)
 		require.NotContains(t, err.Error(), "\n")

@@ -11,14 +11,14 @@ import (
 // Normalise removes from a notebook everything that changes from run to run without meaning (times,
 // versions, a viewer's state), so that the difference of two commits shows real changes.
 func (n *Notebook) Normalise() {
-	keep(n.Metadata, "kernelspec", "language_info", SettingsKey)
+	keep(n.Metadata, "kernelspec", "language_info", settingsKey)
 	if info, ok := n.Metadata["language_info"].(map[string]any); ok {
 		keep(info, "file_extension", "name")
 	}
 	count := 0
 	for i := range n.Cells {
 		c := &n.Cells[i]
-		keep(c.Metadata, "tags", SettingsKey)
+		keep(c.Metadata, "tags", settingsKey)
 		if c.Type != CellCode {
 			continue
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// SettingsKey is the key of a notebook's or a cell's metadata that holds its Settings.
-const SettingsKey = "residua"
+// settingsKey is the key of a notebook's or a cell's metadata that holds its Settings.
+const settingsKey = "residua"
 
 // Settings say how to compare the outputs of a cell with the committed ones. A file has them as
 // metadata
@@ -43,12 +43,12 @@ func (v *Volatile) UnmarshalJSON(raw []byte) error {
 	return errors.Wrapf(json.Unmarshal(raw, &v.Patterns), "volatile: want true or a list of regular expressions, got %s", raw)
 }
 
-// DefaultSettings returns the settings of a notebook that sets none.
-func DefaultSettings() Settings { return Settings{Tolerance: 1e-3, Absolute: 1e-9} }
+// defaultSettings returns the settings of a notebook that sets none.
+func defaultSettings() Settings { return Settings{Tolerance: 1e-3, Absolute: 1e-9} }
 
 // Override returns the settings, overridden by the metadata of a notebook or cell.
 func (s Settings) Override(metadata map[string]any) (Settings, error) {
-	value, given := metadata[SettingsKey]
+	value, given := metadata[settingsKey]
 	if !given {
 		return s, nil
 	}
@@ -56,5 +56,5 @@ func (s Settings) Override(metadata map[string]any) (Settings, error) {
 	if err == nil {
 		err = settings.DecodeJSON(bytes.NewReader(raw), &s)
 	}
-	return s, errors.Wrapf(err, "metadata %q", SettingsKey)
+	return s, errors.Wrapf(err, "metadata %q", settingsKey)
 }
