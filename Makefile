@@ -89,7 +89,7 @@ gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CU
 	find . -name '*.go' -not -path './build/*' -print0 | sort -z | xargs -0 cat | head -c 2000000 >$(GPU_CHECK)/bin/corpus.txt
 	tar -C $(GPU_CHECK)/bin -cf - . | gzip -9 >$(GPU_CHECK)/programs.tar.gz && rm -r $(GPU_CHECK)/bin
 	cp -r configs $(GPU_CHECK)/
-	mkdir -p $(GPU_CHECK)/experiment/bench && cp experiment/bench/pytorch.py $(GPU_CHECK)/experiment/bench/
+	mkdir -p $(GPU_CHECK)/experiment/bench && cp experiment/bench/peer.py experiment/bench/pytorch.py $(GPU_CHECK)/experiment/bench/
 	rm $(GPU_CHECK)/configs/*.go # no package of the module
 	cp -r testdata/reference testdata/designs $(GPU_CHECK)/testdata/
 	rm -r $(GPU_CHECK)/testdata/reference/eval # of no test in the pack

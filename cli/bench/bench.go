@@ -1,6 +1,6 @@
 // Package bench holds the commands that measure training speed on this machine: tokens a second,
 // share of the machine's peak, memory, the RMT's time compared with the transformer's, and, in the
-// same run, PyTorch and stock Gorgonia; and the speed of generation. Each measurement is a command
+// same run, PyTorch, JAX and stock Gorgonia; and the speed of generation. Each measurement is a command
 // of its own.
 package bench
 
@@ -16,10 +16,11 @@ import (
 func Suite(zoo models.Zoo) commandline.Suite {
 	return commandline.Suite{
 		Name:    "bench",
-		Summary: "measure the speed and memory of training, or of generation, compared with PyTorch and between models",
+		Summary: "measure the speed and memory of training, or of generation, compared with PyTorch, JAX and between models",
 		Example: `
 			bench models
 			bench models -models rmt-46m,transformer-49m -pytorch=python3 -svg bench.svg
+			bench models -pytorch=build/torch/bin/python -jax=build/jax/bin/python   # PyTorch and JAX in turns with ours
 			bench models -precision bf16 -pytorch -pytorch-modes eager,compile,eager-fp32,compile-fp32
 			bench models -device cuda -precision bf16 -batch 16 -pytorch   # of a program built with -tags cuda
 			bench zoo -out docs/zoo.json      # residual designs compared with the plain transformer, kept as JSON
@@ -29,13 +30,13 @@ func Suite(zoo models.Zoo) commandline.Suite {
 		Notes: `
 			Without a command it measures models. Each model runs in a process of its own, on random tokens. A step is a full one: forward,
 			backward, clipping, AdamW; times are medians, after a warm-up. What is compared takes turns, so that a slow minute of the machine
-			is a slow minute for all: with -pytorch a model and PyTorch's forms of it, else the models of a size. "% of peak GEMM" is the
+			is a slow minute for all: with -pytorch or -jax a model and the others' forms of it, else the models of a size. "% of peak GEMM" is the
 			FLOPS of a model's matrix products over those of one large matrix product, measured between the turns (on a GPU: over its data
 			sheet's peak). Each table is printed when it has been measured; a model that fails, or an interrupt, costs no other row.
 			Nothing else should run meanwhile.`,
 		Default: "models",
 		Commands: []commandline.Command{
-			command(&training{}, zoo, "models", "training speed and memory of models, compared with PyTorch's", "-models quickstart -rounds 5"),
+			command(&training{}, zoo, "models", "training speed and memory of models, compared with PyTorch's and JAX's", "-models quickstart -rounds 5"),
 			command(&designs{}, zoo, "zoo", "residual designs compared with the plain transformer of the same size", "-shapes byte"),
 			command(&products{}, zoo, "gemm", "matrix products alone", "-pytorch"),
 			command(&stock{}, zoo, "stock", "a transformer compared with the same one of stock Gorgonia nodes", ""),

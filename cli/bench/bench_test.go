@@ -127,18 +127,19 @@ func checkReport(t *testing.T, r bench.Report) {
 	assert.InEpsilon(t, r.Models[1].TokensPS/r.Models[0].TokensPS, r.Sizes[0].Time, 1e-9)
 }
 
-func TestBenchComparedWithPyTorch(t *testing.T) {
+func TestBenchComparedWithOthers(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	t.Setenv(fakePython, fmt.Sprint(oursParameters(t, "byte-rmt")))
-	args := []string{"-models", "byte-rmt", "-pytorch=" + self, "-script", "../../experiment/bench/pytorch.py", "-pytorch-modes", "eager,compile,compile-padded", "-json"}
+	args := []string{"-models", "byte-rmt", "-pytorch=" + self, "-script", "../../experiment/bench/pytorch.py", "-pytorch-modes", "eager,compile,compile-padded", "-json",
+		"-jax=" + self, "-jax-script", "../../experiment/bench/jax_xla.py"}
 	got := tiny(args...)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	var r bench.Report
 	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &r))
 	require.Len(t, r.PyTorch, 1)
-	require.Len(t, r.PyTorch[0].Baselines, 3)
-	for i, mode := range []string{bench.Eager, bench.Compiled, bench.Padded} {
+	require.Len(t, r.PyTorch[0].Baselines, 4)
+	for i, mode := range []string{bench.Eager, bench.Compiled, bench.Padded, "jax"} {
 		baseline := r.PyTorch[0].Baselines[i]
 		assert.Equal(t, mode, baseline.Mode)
 		assert.InEpsilon(t, 0.5/r.PyTorch[0].Residua.StepSeconds, baseline.Speedup, 1e-9)
@@ -161,23 +162,25 @@ func TestBenchThreadsScaling(t *testing.T) {
 
 func TestBenchRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
-		`-models: unknown model "rmt-46"; did you mean rmt-46m?`:                  {"-models", "rmt-46"},
-		"-models: unknown model \"\"":                                             {"-models", "rmt-46m,"},
-		"-steps: want >= 1, got 0":                                                {"-steps", "0"},
-		"-rounds: want >= 1, got -1":                                              {"-rounds", "-1"},
-		"-threads: want >= 0, got -2":                                             {"-threads", "-2"},
-		"unknown flag -svg":                                                       {"gemm", "-svg", "x.svg"},
-		`unknown command "sotck"; did you mean stock?`:                            {"sotck"},
-		"-script: want the PyTorch script":                                        {"-pytorch", "-script", "nowhere.py"},
-		`-pytorch: want a Python with torch, got "no-such-interpreter"`:           {"-pytorch=no-such-interpreter", "-script", "../../experiment/bench/pytorch.py"},
-		"-models: want transformers to compare with stock Gorgonia, got byte-rmt": {"stock", "-models", "byte-transformer,byte-rmt"},
+		`-models: unknown model "rmt-46"; did you mean rmt-46m?`:                                          {"-models", "rmt-46"},
+		"-models: unknown model \"\"":                                                                     {"-models", "rmt-46m,"},
+		"-steps: want >= 1, got 0":                                                                        {"-steps", "0"},
+		"-rounds: want >= 1, got -1":                                                                      {"-rounds", "-1"},
+		"-threads: want >= 0, got -2":                                                                     {"-threads", "-2"},
+		"unknown flag -svg":                                                                               {"gemm", "-svg", "x.svg"},
+		`unknown command "sotck"; did you mean stock?`:                                                    {"sotck"},
+		"-script: want the script that runs PyTorch":                                                      {"-pytorch", "-script", "nowhere.py"},
+		"-jax-script: want the script that runs JAX":                                                      {"-jax", "-jax-script", "nowhere.py"},
+		`-jax: want a Python with jax and optax, got "no-such-interpreter"`:                               {"-jax=no-such-interpreter", "-jax-script", "../../experiment/bench/jax_xla.py"},
+		`-pytorch: want a Python with torch, got "no-such-interpreter"`:                                   {"-pytorch=no-such-interpreter", "-script", "../../experiment/bench/pytorch.py"},
+		"-models: want transformers to compare with stock Gorgonia, got byte-rmt":                         {"stock", "-models", "byte-transformer,byte-rmt"},
 		`-pytorch-modes: want one of eager, compile, compile-padded, eager-fp32, compile-fp32, got "jit"`: {"-pytorch", "-pytorch-modes", "jit"},
-		"unknown flag -steps": {"show", "x.json", "-steps", "3"},
-		"open nowhere.json":   {"show", "nowhere.json"},
-		"bench.go: want the JSON object that bench -out writes": {"show", "bench.go"},
-		"want a FILE that -out wrote, got nothing":              {"show"},
-		`want one FILE, got "b.json", too`:                      {"show", "a.json", "b.json"},
-		"unknown flag -pytroch; did you mean -pytorch?":         {"-pytroch"},
+		"unknown flag -steps":                                                                             {"show", "x.json", "-steps", "3"},
+		"open nowhere.json":                                                                               {"show", "nowhere.json"},
+		"bench.go: want the JSON object that bench -out writes":                                           {"show", "bench.go"},
+		"want a FILE that -out wrote, got nothing":                                                        {"show"},
+		`want one FILE, got "b.json", too`:                                                                {"show", "a.json", "b.json"},
+		"unknown flag -pytroch; did you mean -pytorch?":                                                   {"-pytroch"},
 	} {
 		t.Run(want, func(t *testing.T) { execute(args...).Refused(t, want) })
 	}

@@ -84,7 +84,7 @@ func TestInterruptedCall(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bench.json")
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	stderr := &interrupting{at: "byte-transformer compared with PyTorch: round 1 of 1", cancel: cancel}
+	stderr := &interrupting{at: "byte-transformer compared with other frameworks: round 1 of 1", cancel: cancel}
 	var stdout bytes.Buffer
 	args := append([]string{"models", "-batch", "1", "-seq", "8", "-steps", "1", "-rounds", "1", "-threads", "1"}, withPyTorch(t, file)...)
 	args = append(args, "-models", "byte-rmt,byte-transformer")

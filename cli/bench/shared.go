@@ -45,17 +45,30 @@ func (t target) options() (bench.Options, error) {
 	return o, err
 }
 
+// use sets a Bench's peer if its Python is named.
+func use[P interface {
+	Check(ctx context.Context, on bench.Target) error
+}](ctx context.Context, on bench.Target, python string, peer P, to *P) error {
+	if python == "" {
+		return nil
+	}
+	*to = peer
+	if err := peer.Check(ctx, on); err != nil {
+		return commandline.Usage(err)
+	}
+	return nil
+}
+
 // measurement fills some of a report's tables.
 type measurement func(ctx context.Context, b *bench.Bench) error
 
 // measure opens a Bench and prints each table when it has been measured, or as much of it as there
 // is after an error. PyTorch may be nil.
 func (c *output) measure(ctx context.Context, out commandline.Output, o bench.Options, torch *bench.PyTorch, svg string, tables ...measurement) error {
-	if torch != nil && torch.Python != "" {
-		if err := torch.Check(ctx, o.Target); err != nil {
-			return commandline.Usage(err)
+	if torch != nil {
+		if err := use(ctx, o.Target, torch.Python, torch, &o.PyTorch); err != nil {
+			return err
 		}
-		o.PyTorch = torch
 	}
 	o.Rounds, o.Log, o.Save = c.Rounds, out, c.save
 	b, err := bench.New(o)

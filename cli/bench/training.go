@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/residua-go/residua/experiment/bench"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/models"
 )
@@ -13,8 +14,10 @@ type training struct {
 	Models []string `yaml:"models" split:"," default:"rmt-46m,transformer-49m,byte-rmt,byte-transformer,rmt-134m,transformer-162m" help:"measure <A,B>, presets as the command models lists them (byte-rmt is quickstart)"`
 	Steps  int      `yaml:"steps" default:"5" min:"1" help:"time <N> steps in a turn"`
 	bench.Size
+	Recompute graph.Recompute `yaml:"recompute" default:"none" choices:"none, cheap, block" help:"what our backward pass computes again, as train.recompute says"`
 	target
 	bench.PyTorch
+	bench.JAX
 	output
 	SVG string `yaml:"svg" help:"draw the models' speed into <FILE>"`
 }
@@ -28,10 +31,13 @@ func (c *training) run(ctx context.Context, zoo models.Zoo, out commandline.Outp
 	if err != nil {
 		return err
 	}
-	o.Steps = c.Steps
+	o.Steps, o.Target.Recompute = c.Steps, c.Recompute
 	table := (*bench.Bench).Models
-	if c.Python != "" {
+	if c.PyTorch.Python+c.JAX.Python != "" {
 		table = (*bench.Bench).Baselines
+	}
+	if err := use(ctx, o.Target, c.JAX.Python, &c.JAX, &o.JAX); err != nil {
+		return err
 	}
 	return c.measure(ctx, out, o, &c.PyTorch, c.SVG, ofModels(all, table))
 }
@@ -128,11 +134,8 @@ func (c *generation) run(ctx context.Context, zoo models.Zoo, out commandline.Ou
 		return err
 	}
 	o.Steps = c.Steps
-	if c.LlamaCPP.Python != "" {
-		if err := c.LlamaCPP.Check(); err != nil {
-			return commandline.Usage(err)
-		}
-		o.LlamaCPP = &c.LlamaCPP
+	if err := use(ctx, o.Target, c.LlamaCPP.Python, &c.LlamaCPP, &o.LlamaCPP); err != nil {
+		return err
 	}
 	return c.measure(ctx, out, o, &c.PyTorch, "", ofModels(all, (*bench.Bench).Generation))
 }

@@ -1,5 +1,5 @@
 // Package bench measures speed. For training it reports tokens a second, the share of the machine's
-// peak and memory, and compares them with PyTorch, with stock Gorgonia, with one thread, and
+// peak and memory, and compares them with PyTorch, JAX and stock Gorgonia, with one thread, and
 // between residual designs and the plain transformer. For generation it compares with Hugging
 // Face's transformers and with llama.cpp.
 //
@@ -31,6 +31,7 @@ type Options struct {
 	Target     Target    // what models run on
 	PeakTFLOPS float64   // of a GPU; 0: from its data sheet, if it is known
 	PyTorch    *PyTorch  // nil: do not compare with it
+	JAX        *JAX      // used by Baselines; nil: do not compare with it
 	LlamaCPP   *LlamaCPP // used by Generation; nil: do not compare with it
 	Log        Log       // nil: silent
 	// Save is called with the report after each row of a table, because a later measurement may
@@ -129,7 +130,7 @@ func (b *Bench) compare(ctx context.Context, what string, steps int, running []*
 	return workers, b.turns(ctx, what, steps, workers)
 }
 
-// launch starts workers and waits until they have warmed up. PyTorch's workers start first and
+// launch starts workers and waits until they have warmed up. PyTorch's and JAX's workers start first and
 // together, since each compiles for a minute on a few cores. The others warm up one after another:
 // ours may measure ways to compute meanwhile, and llama.cpp's threads keep the processor busy while
 // they wait for each other.
@@ -145,7 +146,7 @@ func (b *Bench) launch(ctx context.Context, jobs []job, started []*worker) error
 		return nil
 	}
 	for i, j := range jobs {
-		if !j.ofPyTorch() {
+		if !j.compiled() {
 			continue
 		}
 		if err := start(i); err != nil {
@@ -153,7 +154,7 @@ func (b *Bench) launch(ctx context.Context, jobs []job, started []*worker) error
 		}
 	}
 	for i, j := range jobs {
-		if !j.ofPyTorch() {
+		if !j.compiled() {
 			if err := start(i); err != nil {
 				return err
 			}
@@ -217,11 +218,17 @@ func groups(chosen []Workload) [][]Workload {
 	return all
 }
 
-// Baselines compares each model with PyTorch's ways of running it. It fills Report.PyTorch and,
+// Baselines compares each model with PyTorch's ways of running it and with JAX. It fills Report.PyTorch and,
 // from our own turns, Models and Sizes.
 func (b *Bench) Baselines(ctx context.Context, chosen []Workload) error {
-	modes := b.o.PyTorch.modes()
-	return b.against(ctx, chosen, " compared with PyTorch", func(w Workload) []job {
+	var modes []string
+	if b.o.PyTorch != nil {
+		modes = slices.Clone(b.o.PyTorch.modes())
+	}
+	if b.o.JAX != nil {
+		modes = append(modes, jaxOnXLA)
+	}
+	return b.against(ctx, chosen, " compared with other frameworks", func(w Workload) []job {
 		jobs := []job{b.job(residua, w)}
 		for _, mode := range modes {
 			jobs = append(jobs, b.job(mode, w))

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -58,9 +57,8 @@ type job struct {
 	Target         Target          `json:"target"`
 
 	config  models.Config // Model, parsed
-	pytorch *PyTorch      // runs the implementations that are not in this program
-	llama   *LlamaCPP     // runs llamaCPP
-	file    string        // the file that it opens
+	peer    peer          // runs it; nil: this program
+	file    string        // what the peer opens instead of Model
 	weights string        // the type in which weights are stored; "" for a job that trains
 }
 
@@ -72,18 +70,22 @@ func (j job) title() string {
 	return implementationName(j.Implementation) + " " + j.Name
 }
 
-// here tells whether this program runs the job, rather than a script.
-func (j job) here() bool {
-	return slices.Contains([]string{residua, stock, generation}, j.Implementation)
-}
-
-// ofPyTorch tells whether PyTorch's script runs the job.
-func (j job) ofPyTorch() bool { return !j.here() && j.Implementation != llamaCPP }
+// compiled tells whether PyTorch or JAX runs the job.
+func (j job) compiled() bool { return j.peer != nil && j.Implementation != llamaCPP }
 
 // job returns the job that runs a workload by an implementation.
 func (b *Bench) job(implementation string, w Workload) job {
-	return job{Implementation: implementation, Name: w.Name, Batch: w.Batch, ZLoss: w.ZLoss, Text: w.Text, Target: b.o.Target,
-		config: w.Spec.Config, pytorch: b.o.PyTorch}
+	j := job{Implementation: implementation, Name: w.Name, Batch: w.Batch, ZLoss: w.ZLoss, Text: w.Text, Target: b.o.Target, config: w.Spec.Config}
+	switch implementation {
+	case residua, stock, generation:
+	case jaxOnXLA:
+		j.peer = b.o.JAX
+	case llamaCPP:
+		j.peer = b.o.LlamaCPP
+	default:
+		j.peer = b.o.PyTorch
+	}
+	return j
 }
 
 // encoded returns the job with its model as JSON.

@@ -145,6 +145,17 @@ func TestOnePyTorchThatFails(t *testing.T) {
 	assert.Len(t, saved.Picture().Series, 3)
 }
 
+// TestJAXAlone: JAX is compared without PyTorch, too.
+func TestJAXAlone(t *testing.T) {
+	b, saved := played(t, func(_ context.Context, j job) (*worker, error) { return playing(j, 0.5, -1) })
+	b.o.PyTorch, b.o.JAX = nil, &JAX{}
+	require.NoError(t, b.Baselines(context.Background(), chosen(t, "byte-rmt")))
+	require.NoError(t, b.Report().Err())
+	require.Len(t, saved.PyTorch, 1)
+	require.Len(t, saved.PyTorch[0].Baselines, 1)
+	assert.Equal(t, jaxOnXLA, saved.PyTorch[0].Baselines[0].Mode)
+}
+
 // TestPyTorchWarmsUpAtOnce: PyTorch's processes of one comparison warm up together, and ours with
 // them; those that run in this program start when the one before has warmed up. Ours is measured
 // once, and has a row of its own besides the comparison.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -160,15 +159,12 @@ func (b *Bench) Generation(ctx context.Context, chosen []Workload) error {
 }
 
 // peers are the programs with which generation is compared.
-type peers struct {
-	pytorch *PyTorch
-	llama   *LlamaCPP
-}
+type peers struct{ pytorch, llama bool }
 
 // peers returns the programs that can be compared, and warns about those that cannot: on a GPU, or
 // if several texts are decoded at a time, none can.
 func (b *Bench) peers(ctx context.Context, several bool) (all peers) {
-	usable := func(name, python, module string) bool {
+	usable := func(name string, s script, module string) bool {
 		why := ""
 		switch {
 		case b.o.Target.onGPU():
@@ -176,8 +172,8 @@ func (b *Bench) peers(ctx context.Context, several bool) (all peers) {
 		case several:
 			why = "it is compared with one text at a time alone"
 		default:
-			if out, err := exec.CommandContext(ctx, python, "-c", "import "+module).CombinedOutput(); err != nil {
-				why = fmt.Sprintf("%s cannot import %s (%v %s): install it as docs/benchmarks.md says", python, module, err, &tail{out})
+			if err := s.runs(ctx, "import "+module); err != nil {
+				why = fmt.Sprintf("%s cannot import %s (%v): install it as docs/benchmarks.md says", s.python, module, err)
 			}
 		}
 		if why != "" {
@@ -185,18 +181,14 @@ func (b *Bench) peers(ctx context.Context, several bool) (all peers) {
 		}
 		return why == ""
 	}
-	if p := b.o.PyTorch; p != nil && usable(transformers, p.Python, "transformers") {
-		all.pytorch = p
-	}
-	if l := b.o.LlamaCPP; l != nil && usable(llamaCPP, l.Python, "xllamacpp") {
-		all.llama = l
-	}
+	all.pytorch = b.o.PyTorch != nil && usable(transformers, b.o.PyTorch.script(), "transformers")
+	all.llama = b.o.LlamaCPP != nil && usable(llamaCPP, b.o.LlamaCPP.script(), "xllamacpp")
 	return all
 }
 
 // generate measures a model.
 func (b *Bench) generate(ctx context.Context, w Workload, with peers) error {
-	if with.llama != nil {
+	if with.llama {
 		folder, err := os.MkdirTemp("", "residua-bench-")
 		if err != nil {
 			return errors.WithStack(err)
@@ -205,7 +197,7 @@ func (b *Bench) generate(ctx context.Context, w Workload, with peers) error {
 		b.note("%s: writing llama.cpp's files", w.Name)
 		if err := writeGGUF(w, folder); err != nil {
 			b.warn("llama.cpp is left out of " + w.Name + ": " + err.Error())
-			with.llama = nil
+			with.llama = false
 		}
 		debug.FreeOSMemory() // frees the weights
 		return b.generateWith(ctx, w, b.generationJobs(w, with, folder))
@@ -216,10 +208,10 @@ func (b *Bench) generate(ctx context.Context, w Workload, with peers) error {
 // generationJobs returns our job in float32, then the others.
 func (b *Bench) generationJobs(w Workload, with peers, folder string) []job {
 	jobs := []job{b.job(generation, w)}
-	if with.pytorch != nil && isGPT2(w.Spec) {
+	if with.pytorch && isGPT2(w.Spec) {
 		jobs = append(jobs, b.job(transformers, w))
 	}
-	if with.llama == nil {
+	if !with.llama {
 		return jobs
 	}
 	for _, p := range weightPrecisions() {
@@ -230,7 +222,7 @@ func (b *Bench) generationJobs(w Workload, with peers, folder string) []job {
 		}
 		for _, name := range llamaTypes(p) {
 			theirs := b.job(llamaCPP, w)
-			theirs.llama, theirs.weights, theirs.file = with.llama, name, ggufFile(folder, name)
+			theirs.weights, theirs.file = name, ggufFile(folder, name)
 			jobs = append(jobs, theirs)
 		}
 	}

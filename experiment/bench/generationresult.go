@@ -57,10 +57,10 @@ func newGenerationResults(w Workload, jobs []job, workers []*worker) []Generatio
 	for i, j := range jobs {
 		of := workers[i]
 		switch {
-		case j.here() && of.ok():
+		case j.peer == nil && of.ok():
 			all = append(all, GenerationResult{Name: w.Name, Parameters: of.facts.Parameters, Text: w.Text, Weights: graph.Precision(j.weights),
 				Residua: newGenerationTiming(w, of, median)})
-		case j.here(): // nothing to compare with
+		case j.peer == nil: // nothing to compare with
 			return all
 		case of.ok():
 			all[len(all)-1].add(w, j, of)

@@ -45,7 +45,7 @@ model    batch x seq  parameters  MFLOP/token  tokens/s  ms/step  GFLOPS  % of p
 -------  -----------  ----------  -----------  --------  -------  ------  ---------  -------  ----------
 rmt-46m  8 x 256          45.00M        164.7      2048     1000     337        56%     1000         900
 
-Compared with PyTorch (torch 9)
+Compared with torch 9
 
 model    implementation  tokens/s  ms/step  % of peak  peak MB  speedup  activation memory
 -------  --------------  --------  -------  ---------  -------  -------  -----------------
@@ -54,7 +54,7 @@ rmt-46m  Residua             2048     1000        56%     1020
          torch.compile       1138     1800        31%     1720    1.80x              0.30x
 
 speedup, activation memory: Residua's over that implementation's, where activation memory is the peak less 16 bytes a parameter
-(weight, gradient, AdamW's moments); Residua's step clips the gradient, PyTorch's does not
+(weight, gradient, AdamW's moments); Residua's step clips the gradient, the others' do not
 peak MB: Residua's is all that its program has taken of the GPU, kernels and cuBLAS included; PyTorch's, max_memory_allocated
 `, r.String())
 	assert.Equal(t, "Training speed, bf16, full steps", r.Picture().Title)

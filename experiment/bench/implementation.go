@@ -49,6 +49,9 @@ const (
 // transformers is generation by Hugging Face's transformers, which PyTorch's script runs.
 const transformers = "transformers"
 
+// jaxOnXLA is training by JAX, which its own script runs.
+const jaxOnXLA = "jax"
+
 // llamaCPP is generation by llama.cpp, which its own script runs.
 const llamaCPP = "llama.cpp"
 
@@ -73,6 +76,8 @@ func implementationName(name string) string {
 	switch name {
 	case residua, generation:
 		return "Residua"
+	case jaxOnXLA:
+		return "JAX"
 	case stock:
 		return "stock Gorgonia"
 	case Eager:

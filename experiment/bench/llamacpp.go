@@ -2,13 +2,10 @@ package bench
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
-	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
@@ -24,18 +21,15 @@ type LlamaCPP struct {
 	Script string `yaml:"llamacpp_script" default:"experiment/bench/llamacpp.py" help:"run llama.cpp by <FILE>"`
 }
 
-// Check returns an error if the script is missing.
-func (l *LlamaCPP) Check() error {
-	if _, err := os.Stat(l.Script); err != nil {
-		return errors.Errorf("-llamacpp-script: want the script that runs llama.cpp, got %q, which cannot be read: run from the repository's folder", l.Script)
-	}
-	return nil
-}
+func (l *LlamaCPP) script() script { return script{l.Python, l.Script, "-llamacpp-script"} }
 
-// generate returns the command that generates with the model in a job's file.
-func (l *LlamaCPP) generate(ctx context.Context, j job) *exec.Cmd {
-	return exec.CommandContext(ctx, l.Python, l.Script, j.file, "--serve", "--threads", fmt.Sprint(j.Target.Threads), "--warm-up", fmt.Sprint(warmUpSteps),
-		"--prompt", fmt.Sprint(j.Text.Prompt), "--tokens", fmt.Sprint(j.Text.Tokens), "--after", fmt.Sprint(decodeAfter))
+// Check returns an error if the script is missing.
+func (l *LlamaCPP) Check(context.Context, Target) error { return l.script().exists("llama.cpp") }
+
+// command returns the command that generates with the model in a job's file.
+func (l *LlamaCPP) command(ctx context.Context, j job) *exec.Cmd {
+	j.Target.Precision = "" // the file's
+	return l.script().command(ctx, j)
 }
 
 // weightPrecisions returns the types in which our side stores weights when it is compared with

@@ -8,32 +8,13 @@ token that is decoded greedily after a prompt of 16. They are llama.cpp's own ti
 its defaults (a cache of keys and values in F16, flash attention where it chooses that), but for prompts kept from one call to the next.
 With --serve it makes steps when bench asks for them (experiment/bench/child.go describes the lines).
 """
-import argparse
 import json
-import os
 import random
-import statistics
-import sys
 import urllib.request
 
-# Standard output is for our lines alone: llama.cpp's log goes to standard error.
-OUT = os.fdopen(os.dup(1), "w")
-os.dup2(2, 1)
+import peer
 
 import xllamacpp
-
-
-def say(**line):
-    print(json.dumps(line), file=OUT, flush=True)
-
-
-def peak_bytes():
-    """The most memory this process has had resident; 0 where the system does not say."""
-    try:
-        with open("/proc/self/status") as status:
-            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
-    except (OSError, StopIteration):
-        return 0
 
 
 def version():
@@ -49,7 +30,7 @@ class Generation:
 
     def __init__(self, o):
         p = xllamacpp.CommonParams()
-        p.model.path, p.n_ctx, p.n_parallel, p.warmup, p.n_gpu_layers = o.file, 0, 1, False, 0
+        p.model.path, p.n_ctx, p.n_parallel, p.warmup, p.n_gpu_layers = o.model, 0, 1, False, 0
         p.cpuparams.n_threads = p.cpuparams_batch.n_threads = o.threads
         self.o, self.server = o, xllamacpp.Server(p)
         direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -80,30 +61,10 @@ class Generation:
         return prefill / 1e3, decoded / 1e3 / self.o.tokens
 
 
-def serve(generation, o):
-    say(facts={"parameters": generation.parameters, "version": version(), "threads": o.threads})
-    for line in sys.stdin:
-        prefill, token = zip(*(generation.step() for _ in range(int(line))))
-        say(seconds=prefill, token_seconds=token, peak_bytes=peak_bytes())
-
-
-def report(generation, o):
-    prefill, token = zip(*(generation.step() for _ in range(o.steps)))
-    say(file=os.path.basename(o.file), version=version(), threads=o.threads, parameters=generation.parameters,
-        prompt_ms=round(1e3 * statistics.median(prefill), 1), ms_per_token=round(1e3 * statistics.median(token), 2))
-
-
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("file", help="a GGUF file")
-    for name, value in {"prompt": 500, "tokens": 128, "after": 16, "threads": 2, "warm-up": 1, "steps": 3}.items():
-        p.add_argument("--" + name, type=int, default=value)
-    p.add_argument("--serve", action="store_true")
-    o = p.parse_args()
+    o = peer.parser(__doc__, "a GGUF file", prompt=500, tokens=128, after=16).parse_args()
     generation = Generation(o)
-    for _ in range(o.warm_up):
-        generation.step()
-    (serve if o.serve else report)(generation, o)
+    peer.generate(generation, o, parameters=generation.parameters, version=version(), threads=o.threads)
 
 
 if __name__ == "__main__":

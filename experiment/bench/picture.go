@@ -9,7 +9,7 @@ import (
 )
 
 // Picture shows each model's speed in GFLOPS of its own matrix products, which makes sizes
-// comparable, next to PyTorch's if that was measured.
+// comparable, next to PyTorch's and JAX's if those were measured.
 func (r *Report) Picture() figure.Bars {
 	b := figure.Bars{Title: "Training speed, " + r.Machine.precision() + ", full steps", Format: "%.0f",
 		YLabel: fmt.Sprintf("GFLOPS of matrix products (peak of one matrix product: %.0f, %s)", r.Machine.PeakGFLOPS, r.Machine.name())}
@@ -22,7 +22,7 @@ func (r *Report) Picture() figure.Bars {
 	for _, p := range r.PyTorch {
 		b.Labels = append(b.Labels, p.Name)
 	}
-	for _, implementation := range []string{residua, Compiled, Padded, Eager, Compiled + inFloat32, Eager + inFloat32} {
+	for _, implementation := range []string{residua, Compiled, Padded, Eager, jaxOnXLA, Compiled + inFloat32, Eager + inFloat32} {
 		if s := r.speeds(implementation); slices.ContainsFunc(s.Values, func(v float64) bool { return !math.IsNaN(v) }) {
 			b.Series = append(b.Series, s)
 		}

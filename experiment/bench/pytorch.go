@@ -3,11 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
-
-	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/graph"
 )
@@ -39,35 +36,25 @@ func (p *PyTorch) modes() []string {
 	return p.Modes
 }
 
+func (p *PyTorch) script() script { return script{p.Python, p.Script, "-script"} }
+
 // Check returns an error if something is missing.
 func (p *PyTorch) Check(ctx context.Context, on Target) error {
-	if _, err := os.Stat(p.Script); err != nil {
-		return errors.Errorf("-script: want the PyTorch script, got %q, which cannot be read: run from the repository's folder", p.Script)
-	}
-	test, what := "import torch", "torch"
 	if on.onGPU() {
-		test, what = "import torch; torch.zeros(1, device='cuda')", "torch that finds the GPU"
+		return p.script().check(ctx, "PyTorch", "-pytorch", "torch that finds the GPU", "import torch; torch.zeros(1, device='cuda')")
 	}
-	out, err := exec.CommandContext(ctx, p.Python, "-c", test).CombinedOutput()
-	if err != nil {
-		stderr := &tail{out}
-		return errors.Errorf("-pytorch: want a Python with %s, got %q (%v %s): docs/benchmarks.md says how to install one", what, p.Python, err, stderr)
-	}
-	return nil
+	return p.script().check(ctx, "PyTorch", "-pytorch", "torch", "import torch")
 }
 
-// train returns the command that trains a job's model, or generates with it.
-func (p *PyTorch) train(ctx context.Context, j job) *exec.Cmd {
-	args := []string{p.Script, string(j.Model), "--batch", fmt.Sprint(j.Batch), "--serve", "--threads", fmt.Sprint(j.Target.Threads), "--warm-up", fmt.Sprint(warmUpSteps)}
+// command returns the command that trains a job's model, or generates with it.
+func (p *PyTorch) command(ctx context.Context, j job) *exec.Cmd {
+	var args []string
 	mode, float32s := strings.CutSuffix(j.Implementation, inFloat32)
+	if float32s {
+		j.Target.Precision = graph.FP32
+	}
 	if j.Target.onGPU() {
 		args = append(args, "--device", string(j.Target.Device))
-	}
-	switch {
-	case float32s:
-		args = append(args, "--precision", string(graph.FP32))
-	case j.Target.Precision != "":
-		args = append(args, "--precision", string(j.Target.Precision))
 	}
 	switch mode {
 	case Compiled:
@@ -75,13 +62,10 @@ func (p *PyTorch) train(ctx context.Context, j job) *exec.Cmd {
 	case Padded:
 		args = append(args, "--compile", "--pad-vocab", fmt.Sprint(paddedTo))
 	}
-	if j.Implementation == transformers {
-		args = append(args, "--prompt", fmt.Sprint(j.Text.Prompt), "--tokens", fmt.Sprint(j.Text.Tokens), "--after", fmt.Sprint(decodeAfter))
-	}
-	return exec.CommandContext(ctx, p.Python, args...)
+	return p.script().command(ctx, j, args...)
 }
 
 // startProducts starts the script's matrix products; the caller must open the worker.
 func (p *PyTorch) startProducts(ctx context.Context, threads int) (*worker, error) {
-	return startProcess("PyTorch's products", exec.CommandContext(ctx, p.Python, p.Script, "gemm", "--serve", "--threads", fmt.Sprint(threads)))
+	return startProcess("PyTorch's products", p.script().command(ctx, job{file: "gemm", Target: Target{Threads: threads}}))
 }

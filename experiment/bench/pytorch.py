@@ -20,10 +20,7 @@ weights and AdamW in 32 bits), with AdamW's fused form; a step's time ends when 
 done it, and the peak of memory is PyTorch's max_memory_allocated of the steps. --pad-vocab 64 gives embedding and
 unembedding rows up to a multiple of 64, which no token has, for the sake of tensor cores; parameters are counted without.
 """
-import argparse
-import json
 import math
-import statistics
 import sys
 import time
 
@@ -31,7 +28,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+import peer
+
 Z_LOSS = 1e-4
+VERSION = "torch " + torch.__version__
 
 
 class Norm(nn.Module):
@@ -195,11 +195,13 @@ class Device:
             torch.cuda.reset_peak_memory_stats()
 
     def peak_bytes(self):
-        return torch.cuda.max_memory_allocated() if self.gpu else peak_bytes()
+        return torch.cuda.max_memory_allocated() if self.gpu else peer.peak_bytes()
 
 
 class Training:
     """Full steps on one batch of random tokens: gradients to nothing, forward, backward, AdamW."""
+
+    version = VERSION
 
     def __init__(self, o):
         torch.manual_seed(o.seed)
@@ -214,6 +216,12 @@ class Training:
 
     def parameters(self):
         return sum(p.numel() // self.padded * self.vocab if p.shape[0] == self.padded else p.numel() for p in self.model.parameters())
+
+    def warmed_up(self):
+        self.device.forget_peak()
+
+    def peak_bytes(self):
+        return self.device.peak_bytes()
 
     def step(self):
         """Returns the seconds of a step and its loss."""
@@ -291,87 +299,25 @@ class Product:
         return each
 
 
-def peak_bytes():
-    """The most memory this process has had resident; 0 where the system does not say."""
-    try:
-        with open("/proc/self/status") as status:
-            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
-    except (OSError, StopIteration):
-        return 0
-
-
-def say(**line):
-    print(json.dumps(line), flush=True)
-
-
-def serve_steps(o):
-    training = Training(o)
-    for _ in range(o.warm_up):
-        training.step()
-    training.device.forget_peak()
-    say(facts={"parameters": training.parameters(), "version": "torch " + torch.__version__})
-    for line in sys.stdin:
-        steps = [training.step() for _ in range(int(line))]
-        say(seconds=[seconds for seconds, _ in steps], loss=steps[-1][1].item(), peak_bytes=training.device.peak_bytes())
-
-
-def serve_generation(o):
-    generation = Generation(o)
-    for _ in range(o.warm_up):
-        generation.step()
-    say(facts={"parameters": generation.model.num_parameters(), "version": generation.version, "threads": torch.get_num_threads()})
-    for line in sys.stdin:
-        prefill, token = zip(*(generation.step() for _ in range(int(line))))
-        say(seconds=prefill, token_seconds=token, peak_bytes=peak_bytes())
-
-
 def serve_products():
-    say(facts={"parameters": 0, "version": "torch " + torch.__version__})
+    peer.say(facts={"parameters": 0, "version": VERSION})
     shape, product = None, None
     for line in sys.stdin:
         *wanted, at_least = line.split()
         if wanted != shape:
             m, k, n, ta, tb = wanted
             shape, product = wanted, Product(int(m), int(k), int(n), ta == "true", tb == "true")
-        say(seconds=product.seconds(float(at_least)))
-
-
-def report(o):
-    training = Training(o)
-    first = training.step()[1].item()
-    for _ in range(o.warm_up - 1):
-        training.step()
-    seconds = statistics.median(training.step()[0] for _ in range(o.steps))
-    say(stream=o.stream, torch=torch.__version__, parameters=training.parameters(), ms_per_step=round(1e3 * seconds, 1),
-        tokens_per_s=round(o.batch * o.seq / seconds), first_loss=round(first, 4), peak_mb=training.device.peak_bytes() >> 20)
-
-
-def sizes(text):
-    """The options that a model's config says; another model than the two here is an error."""
-    c = json.loads(text)
-    stream, feedforward = c["stream"], c.get("feedforward", {})
-    kinds = [stream.get("kind"), feedforward.get("kind")]
-    if kinds not in (["matrix", "gelu"], ["vector", "gelu"]):
-        raise ValueError(f"want a stream of kind matrix or vector and a feedforward of kind gelu, got {kinds}")
-    return dict(stream=kinds[0], layers=c["layers"], vocab=c["vocab"], seq=c["seq"], ff=feedforward["hidden"], gelu=c.get("gelu", "tanh"),
-                dk=stream.get("dk"), dv=stream.get("dv"), rank=stream.get("rank"), width=stream.get("d_model"),
-                heads=c.get("attention", {}).get("heads"))
+        peer.say(seconds=product.seconds(float(at_least)))
 
 
 def options():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("model", help="a model's config as JSON, or gemm")
-    for name, value in dict(batch=8, steps=8, threads=2, seed=0, prompt=0, tokens=128, after=16).items():
-        p.add_argument("--" + name, type=int, default=value)
-    p.add_argument("--warm-up", type=int, default=2)
-    p.add_argument("--pad-vocab", type=int, default=1)
+    p = peer.parser(__doc__, "a model's config as JSON, or gemm", batch=8, seed=0, prompt=0, tokens=128, after=16, pad_vocab=1)
     p.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     p.add_argument("--precision", choices=["fp32", "tf32", "bf16"], default="fp32")
     p.add_argument("--compile", action="store_true")
-    p.add_argument("--serve", action="store_true")
     o = p.parse_args()
     if o.model != "gemm":
-        vars(o).update(sizes(o.model))
+        vars(o).update(peer.sizes(o.model))
         o.padded = -(-o.vocab // o.pad_vocab) * o.pad_vocab
     return o
 
@@ -382,11 +328,10 @@ def main():
     if o.model == "gemm":
         serve_products()
     elif o.prompt:
-        serve_generation(o)
-    elif o.serve:
-        serve_steps(o)
+        generation = Generation(o)
+        peer.generate(generation, o, parameters=generation.model.num_parameters(), version=generation.version, threads=torch.get_num_threads())
     else:
-        report(o)
+        peer.train(Training(o), o)
 
 
 if __name__ == "__main__":

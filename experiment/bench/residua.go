@@ -32,7 +32,7 @@ func newResiduaOn(store *graph.Store, w Workload, on Target, parts ...optim.Part
 			return nil, err
 		}
 	}
-	options := learner.Options{Batch: w.Batch, Outputs: outputs(w), Compute: on.options(store).Options, Optimizer: parts}
+	options := learner.Options{Batch: w.Batch, Outputs: outputs(w), Compute: on.options(store).Options, Recompute: on.Recompute, Optimizer: parts}
 	if r.learner, err = learner.New(w.Spec, learner.Fixed(randomBatch(w)), options); err != nil {
 		r.close()
 		return nil, err

@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"os"
+	"strings"
 
 	"github.com/pkg/errors"
 )
@@ -123,7 +124,7 @@ func compareSizes(chosen []Workload, results []ModelResult) []SizeResult {
 // stateBytes is the size of one entry's value, gradient and two moments in AdamW.
 const stateBytes = 16
 
-// BaselineResult is PyTorch's speed in one of its modes, compared with Residua's.
+// BaselineResult is the speed of PyTorch in one of its modes, or of JAX, compared with Residua's.
 type BaselineResult struct {
 	Mode string `json:"mode"`
 	Timing
@@ -133,7 +134,7 @@ type BaselineResult struct {
 	Memory float64 `json:"memory_ratio"`
 }
 
-// PyTorchResult is a workload's comparison with PyTorch.
+// PyTorchResult is a workload's comparison with PyTorch and JAX.
 type PyTorchResult struct {
 	Name       string           `json:"name"`
 	Version    string           `json:"version"`
@@ -154,7 +155,10 @@ func newPyTorchResult(w Workload, own *worker, modes []string, baselines []*work
 		if r.Residua.PeakBytes > 0 && t.PeakBytes > 0 {
 			result.Memory = activations(r.Residua.PeakBytes, r.Parameters) / activations(t.PeakBytes, r.Parameters)
 		}
-		r.Version, r.Baselines = theirs.facts.Version, append(r.Baselines, result)
+		r.Baselines = append(r.Baselines, result)
+		if v := theirs.facts.Version; !strings.Contains(r.Version, v) {
+			r.Version = strings.TrimPrefix(r.Version+", "+v, ", ")
+		}
 	}
 	return r
 }

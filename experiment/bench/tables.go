@@ -60,20 +60,20 @@ func (r *Report) sizeTable() figure.Table {
 
 // pytorchNote explains the table.
 const pytorchNote = `speedup, activation memory: Residua's over that implementation's, where activation memory is the peak less %d bytes a parameter
-(weight, gradient, AdamW's moments); Residua's step clips the gradient, PyTorch's does not`
+(weight, gradient, AdamW's moments); Residua's step clips the gradient, the others' do not`
 
 // gpuNote is about the memory of a GPU.
 const gpuNote = `peak MB: Residua's is all that its program has taken of the GPU, kernels and cuBLAS included; PyTorch's, max_memory_allocated`
 
 func (r *Report) pytorchTable() figure.Table {
-	t := figure.Table{Title: "Compared with PyTorch", Align: "llrrrrrr", Note: fmt.Sprintf(pytorchNote, stateBytes),
+	t := figure.Table{Title: "Compared with other frameworks", Align: "llrrrrrr", Note: fmt.Sprintf(pytorchNote, stateBytes),
 		Header: []string{"model", "implementation", "tokens/s", "ms/step", r.Machine.peakName(), "peak MB", "speedup", "activation memory"}}
 	row := func(model, implementation string, of Timing, speedup, memory string) {
 		t.Row(model, implementation, whole(of.TokensPS), milliseconds(of), percent(r.Machine.share(of.GFLOPS)), megabytes(of.PeakBytes), speedup, memory)
 	}
 	for _, p := range r.PyTorch {
 		if p.Version != "" {
-			t.Title = "Compared with PyTorch (" + p.Version + ")"
+			t.Title = "Compared with " + p.Version
 		}
 		row(p.Name, implementationName(residua), p.Residua, "", "")
 		for _, b := range p.Baselines {

@@ -84,7 +84,7 @@ model    transformer        time   FLOPs  time / FLOPs
 -------  ---------------  ------  ------  ------------
 rmt-46m  transformer-49m  0.800x  0.900x         0.889
 
-Compared with PyTorch (torch 9)
+Compared with torch 9
 
 model    implementation  tokens/s  ms/step  % of peak GEMM  peak MB  speedup  activation memory
 -------  --------------  --------  -------  --------------  -------  -------  -----------------
@@ -93,7 +93,7 @@ rmt-46m  Residua             2048     1000             84%     1020
          torch.compile       1138     1800             47%     1720    1.80x              0.30x
 
 speedup, activation memory: Residua's over that implementation's, where activation memory is the peak less 16 bytes a parameter
-(weight, gradient, AdamW's moments); Residua's step clips the gradient, PyTorch's does not
+(weight, gradient, AdamW's moments); Residua's step clips the gradient, the others' do not
 
 Threads
 
@@ -139,6 +139,20 @@ func (r *Report) String() string {
 		text = append(text, t.Text())
 	}
 	return strings.Join(text, "\n")
+}
+
+// TestVersions: the table names each framework's version once.
+func TestVersions(t *testing.T) {
+	r := fakeReport(t)
+	chosen, err := Choose(models.Standard(), []string{"rmt-46m"}, Size{})
+	require.NoError(t, err)
+	jax := fake(45e6, 2020e6, 2.5)
+	jax.facts.Version = "jax 7"
+	r.PyTorch[0] = newPyTorchResult(chosen[0], fake(45e6, 1020e6, 1), []string{Eager, Compiled, jaxOnXLA}, []*worker{fake(45e6, 4020e6, 3.5), fake(45e6, 1720e6, 1.8), jax})
+	table := r.pytorchTable()
+	assert.Equal(t, "Compared with torch 9, jax 7", table.Title)
+	assert.Equal(t, []string{"", "JAX", "819", "2500", "34%", "2020", "2.50x", "0.23x"}, table.Rows[3])
+	assert.Equal(t, "JAX", r.Picture().Series[3].Name)
 }
 
 func TestMedian(t *testing.T) {

@@ -42,11 +42,8 @@ func startChild(ctx context.Context, j job) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case j.ofPyTorch():
-		return startProcess(j.title(), j.pytorch.train(ctx, j))
-	case !j.here():
-		return startProcess(j.title(), j.llama.generate(ctx, j))
+	if j.peer != nil {
+		return startProcess(j.title(), j.peer.command(ctx, j))
 	}
 	self, err := os.Executable()
 	if err != nil {
