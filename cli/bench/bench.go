@@ -1,7 +1,7 @@
 // Package bench holds the commands that measure training speed on this machine: tokens a second,
 // share of the machine's peak, memory, the RMT's time compared with the transformer's, and, in the
-// same run, PyTorch, JAX and stock Gorgonia; and the speed of generation. Each measurement is a command
-// of its own.
+// same run, PyTorch, JAX and stock Gorgonia; and the speed of generation. Each measurement is a
+// command of its own.
 package bench
 
 import (

@@ -130,10 +130,10 @@ func (b *Bench) compare(ctx context.Context, what string, steps int, running []*
 	return workers, b.turns(ctx, what, steps, workers)
 }
 
-// launch starts workers and waits until they have warmed up. PyTorch's and JAX's workers start first and
-// together, since each compiles for a minute on a few cores. The others warm up one after another:
-// ours may measure ways to compute meanwhile, and llama.cpp's threads keep the processor busy while
-// they wait for each other.
+// launch starts workers and waits until they have warmed up. PyTorch's and JAX's workers start
+// first and together, since each compiles for a minute on a few cores. The others warm up one after
+// another: ours may measure ways to compute meanwhile, and llama.cpp's threads keep the processor
+// busy while they wait for each other.
 func (b *Bench) launch(ctx context.Context, jobs []job, started []*worker) error {
 	failed := func(i int, err error) error {
 		started[i] = nil
@@ -218,8 +218,8 @@ func groups(chosen []Workload) [][]Workload {
 	return all
 }
 
-// Baselines compares each model with PyTorch's ways of running it and with JAX. It fills Report.PyTorch and,
-// from our own turns, Models and Sizes.
+// Baselines compares each model with PyTorch's ways of running it and with JAX. It fills
+// Report.PyTorch and, from our own turns, Models and Sizes.
 func (b *Bench) Baselines(ctx context.Context, chosen []Workload) error {
 	var modes []string
 	if b.o.PyTorch != nil {
