@@ -36,7 +36,7 @@ func RunsPage(all []Run, text string) (page.Page, error) {
 	}
 	p.Sections = append(p.Sections, runs,
 		page.Section{Heading: "Loss", Figures: losses(all)},
-		page.Section{Heading: "Steps", Figures: drawable(rateChart(all), normChart(all), speedChart(all))})
+		page.Section{Heading: "Steps", Figures: stepCharts(all)})
 	for _, r := range all {
 		p.Sections = append(p.Sections, r.insideSections()...)
 	}
@@ -138,19 +138,13 @@ func losses(all []Run) []figure.Figure {
 	return charts
 }
 
-// rateChart draws the learning rate over steps.
-func rateChart(all []Run) figure.Lines {
-	return stepsChart(all, figure.Lines{Title: "Learning rate", YLabel: "rate"}, func(m trainer.Metrics) float64 { return m.LR })
-}
-
-// normChart draws the gradient's norm before clipping over steps.
-func normChart(all []Run) figure.Lines {
-	return stepsChart(all, figure.Lines{Title: "Gradient norm", YLabel: "global norm before clipping", LogY: true}, func(m trainer.Metrics) float64 { return float64(m.GradNorm) })
-}
-
-// speedChart draws the throughput over steps.
-func speedChart(all []Run) figure.Lines {
-	return stepsChart(all, figure.Lines{Title: "Throughput", YLabel: "tokens a second"}, func(m trainer.Metrics) float64 { return m.TokensPS })
+// stepCharts draw the learning rate, the gradient's norm before clipping and the throughput over
+// steps.
+func stepCharts(all []Run) []figure.Figure {
+	return drawable(
+		stepsChart(all, figure.Lines{Title: "Learning rate", YLabel: "rate"}, func(m trainer.Metrics) float64 { return m.LR }),
+		stepsChart(all, figure.Lines{Title: "Gradient norm", YLabel: "global norm before clipping", LogY: true}, func(m trainer.Metrics) float64 { return float64(m.GradNorm) }),
+		stepsChart(all, figure.Lines{Title: "Throughput", YLabel: "tokens a second"}, func(m trainer.Metrics) float64 { return m.TokensPS }))
 }
 
 // stepsChart adds to a chart a value of each step.

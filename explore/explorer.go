@@ -20,8 +20,7 @@ type Options struct {
 	// Tokens is the largest length of a prompt and its text together; 0: 256, or as many as the
 	// model has learned positions for. Time and memory of attention patterns grow with its square.
 	Tokens  int
-	Waiting int   // how many requests may wait for the model before further ones are answered with 429; 0: 16
-	Body    int64 // largest size of a request's body in bytes; 0: 1 MiB
+	Waiting int // how many requests may wait for the model before further ones are answered with 429; 0: 16
 }
 
 // Explorer is an http.Handler that runs one model for one request at a time.
@@ -69,7 +68,7 @@ func (o Options) withDefaults(m *pretrained.Model) Options {
 	if m.Spec.Attention.Positions == models.PositionsLearned {
 		o.Tokens = min(o.Tokens, m.Spec.Seq)
 	}
-	o.Waiting, o.Body = cmp.Or(o.Waiting, 16), cmp.Or(o.Body, 1<<20)
+	o.Waiting = cmp.Or(o.Waiting, 16)
 	return o
 }
 

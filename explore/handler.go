@@ -64,8 +64,11 @@ func write(w http.ResponseWriter, v any) error {
 	return nil
 }
 
-// readTime is how long the client may take to send a request's body.
-const readTime = time.Minute
+// Limits of a request's body.
+const (
+	bodyMost = 1 << 20     // bytes
+	readTime = time.Minute // how long the client may take to send it
+)
 
 // read decodes a request's body, one JSON object. The content type must be JSON, which a page of
 // another site cannot send without a preflight request.
@@ -73,11 +76,11 @@ func (e *Explorer) read(w http.ResponseWriter, r *http.Request, into any) error 
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return &statusError{http.StatusUnsupportedMediaType, "want Content-Type: application/json"}
 	}
-	_, err := jsonbody.Read(w, r, e.options.Body, readTime, into)
+	_, err := jsonbody.Read(w, r, bodyMost, readTime, into)
 	var setting *settings.Error
 	switch {
 	case errors.Is(err, jsonbody.ErrTooLarge):
-		return &statusError{http.StatusRequestEntityTooLarge, fmt.Sprintf("want a body of at most %d bytes, got more", e.options.Body)}
+		return &statusError{http.StatusRequestEntityTooLarge, fmt.Sprintf("want a body of at most %d bytes, got more", bodyMost)}
 	case errors.Is(err, jsonbody.ErrTimeout):
 		return &statusError{http.StatusRequestTimeout, err.Error()}
 	case errors.As(err, &setting):

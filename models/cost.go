@@ -55,11 +55,10 @@ type Part struct {
 	Cost layers.Cost // in all blocks
 }
 
-// The names of parts. What it costs to read and write the stream belongs to the stream.
+// The names of the parts that are not a sublayer, which has its own name. What it costs to read and
+// write the stream belongs to the stream.
 const (
 	PartStream      = "stream"
-	PartAttention   = string(stream.Attention)
-	PartFeedForward = string(stream.FeedForward)
 	PartUnembedding = "unembedding"
 )
 

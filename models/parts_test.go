@@ -12,6 +12,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // TestPartsCountTheirParameters: each part of a model counts exactly the parameters that it makes.
@@ -52,18 +53,18 @@ func checkParts(t *testing.T, config models.Config) {
 	b, c := graph.On(gorgonia.NewGraph(), graph.Options{}), modeltest.Resolve(t, config)
 	c.Design().New(b)
 	require.NoError(t, b.Err())
-	made := map[string]float64{models.PartAttention: 0}
+	made := map[string]float64{string(stream.Attention): 0}
 	for _, p := range modeltest.NewStore(t, c, tensor.Float32, 0).Params() {
 		part := models.PartStream
 		if b.Store().Param(p.Name) == nil {
 			part = models.PartUnembedding
 			switch {
 			case strings.HasSuffix(p.Name, ".attention.q_norm") || strings.HasSuffix(p.Name, ".attention.k_norm") || strings.HasSuffix(p.Name, ".attention.value_residual"):
-				part = models.PartAttention
+				part = string(stream.Attention)
 			case p.Name != "unembedding":
 				require.Contains(t, p.Name, ".feedforward.", c.Stream.Name())
 				require.True(t, strings.HasPrefix(p.Name, "blocks."), p.Name)
-				part = models.PartFeedForward
+				part = string(stream.FeedForward)
 			}
 		}
 		made[part] += float64(p.Size())

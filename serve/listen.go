@@ -21,7 +21,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		Handler:           s,
 		ReadHeaderTimeout: s.options.ReadTime,
 		WriteTimeout:      s.options.ReadTime + s.options.RequestTime + s.options.WriteTime, // each single write has WriteTime, set in measured
-		IdleTimeout:       s.options.IdleTime,
+		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ErrorLog:          log.New(logWriter(s.options.Log), "", 0),

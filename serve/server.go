@@ -34,7 +34,6 @@ type Options struct {
 	StopTime    time.Duration `yaml:"stop_time" default:"30s" help:"give what runs <TIME>, as in 30s, to finish when the server is stopped"`        // 0: 30 seconds
 	ReadTime    time.Duration // how long reading a request may take; 0: 1 minute
 	WriteTime   time.Duration // how long a client may leave a write unread; 0: 30 seconds
-	IdleTime    time.Duration // how long a connection may wait for its next request; 0: 2 minutes
 
 	// Page answers /, without a token, instead of the built-in page.
 	Page http.Handler
@@ -46,7 +45,7 @@ type Options struct {
 // withDefaults returns the options with all defaults filled in: those of the tags, and those of
 // fields without a flag.
 func (o Options) withDefaults() (Options, error) {
-	o.ReadTime, o.WriteTime, o.IdleTime = cmp.Or(o.ReadTime, time.Minute), cmp.Or(o.WriteTime, 30*time.Second), cmp.Or(o.IdleTime, 2*time.Minute)
+	o.ReadTime, o.WriteTime = cmp.Or(o.ReadTime, time.Minute), cmp.Or(o.WriteTime, 30*time.Second)
 	if o.Log == nil {
 		o.Log = func(string) {}
 	}
