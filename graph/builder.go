@@ -50,7 +50,7 @@ func On(g *gorgonia.ExprGraph, o Options) *Builder {
 	if o.Device == "" {
 		b.options.Device = CPU
 	}
-	b.runtime = &runState{threads: b.options.Threads, context: o.Context}
+	b.runtime = &runState{threads: b.options.Threads, simulate: b.options.Simulate, context: o.Context}
 	b.check()
 	if o.Store == nil && b.err == nil {
 		b.options.Store = NewStore(b.options.DType, o.Seed)

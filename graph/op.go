@@ -230,7 +230,9 @@ func (op *Op) Do(values ...gorgonia.Value) (out gorgonia.Value, err error) {
 		return nil, err
 	}
 	if op.builder.runtime.profile {
-		defer op.runs.add(time.Now())
+		pool := op.builder.runtime.workers()
+		pool.BeginRun()
+		defer op.runs.add(time.Now(), pool)
 	}
 	c := &op.call
 	if err := c.bind(values); err != nil {

@@ -34,6 +34,9 @@ type Options struct {
 	// Seed seeds the dropout masks and, if Store is nil, the initial parameters. It does not change
 	// a given Store, which has its own seed from NewStore.
 	Seed uint64
+	// Simulate runs the parts of an op that Threads workers would share one after another, on one
+	// thread of the CPU, so that Program.Profile tells how evenly they would share it.
+	Simulate bool
 	// Context stops building and compiling when it ends, with its error; nil: nothing stops them.
 	Context context.Context
 

@@ -10,6 +10,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/graph/kernel"
 )
 
 // OpProfile sums the profiled runs (RunOptions.Profile) of one op. FLOPs and Bytes count all its
@@ -21,6 +22,9 @@ type OpProfile struct {
 	Seconds float64 // wall time; on a GPU, the GPU's time
 	FLOPs   int     // of matrix products, as ForwardFLOPs and TrainFLOPs count them
 	Bytes   int     // inputs and outputs, each once a call
+	// Alone and Shared say, with Options.Simulate, how long the calls take on one thread and on
+	// Threads, and Even how long on Threads if all items of a kernel's work took the same time.
+	Alone, Shared, Even float64
 }
 
 // TapeMachine is the OpType of the last row of Program.Profile: what a run takes outside the ops of
@@ -39,9 +43,12 @@ func (p *Program) Profile() []OpProfile {
 			continue
 		}
 		calls, seconds := op.runs.calls, op.runs.total.Seconds()
+		simulation := &op.runs.simulation
+		all := func(d time.Duration) float64 { return float64(calls) * d.Seconds() }
 		machine.Seconds -= seconds
 		rows = append(rows, OpProfile{
 			OpType: opType(op.Primitive), Node: n.Name(), Calls: calls, Seconds: seconds,
+			Alone: all(simulation.Alone()), Shared: all(simulation.Shared()), Even: all(simulation.Even()),
 			FLOPs: calls * op.runFLOPs(false), Bytes: calls * op.runBytes(),
 		})
 	}
@@ -139,12 +146,14 @@ func opType(k Primitive) string {
 
 // stopwatch sums wall times.
 type stopwatch struct {
-	calls int
-	total time.Duration
+	calls      int
+	total      time.Duration
+	simulation kernel.Simulation
 }
 
-// add counts a call that began at begin and ends now.
-func (s *stopwatch) add(begin time.Time) {
+// add counts a call that began at begin and ends now, and the pool's part in it.
+func (s *stopwatch) add(begin time.Time, pool *kernel.Pool) {
 	s.calls++
 	s.total += time.Since(begin)
+	pool.EndRun(&s.simulation)
 }

@@ -70,7 +70,7 @@ func (p *Program) Run(o RunOptions) error {
 	if !o.Profile {
 		return nil
 	}
-	defer p.runs.add(begin)
+	defer p.runs.add(begin, nil)
 	if runtime.device == nil {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 type runState struct {
 	pool       *kernel.Pool
 	threads    int
+	simulate   bool   // ops run the parts of their work one after another
 	accumulate bool   // parameter gradients add to what is there
 	step       uint64 // training step, for dropout masks
 	profile    bool   // ops time themselves
@@ -39,6 +40,9 @@ func (r *runState) interrupted() error {
 func (r *runState) workers() *kernel.Pool {
 	if r.pool == nil {
 		r.pool = kernel.NewPool(r.threads)
+		if r.simulate {
+			r.pool.Simulate()
+		}
 	}
 	return r.pool
 }

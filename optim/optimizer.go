@@ -128,6 +128,9 @@ func (r *Row) finish() error {
 // Table returns the rows in the order of the store's parameters.
 func (o *Optimizer) Table() []Row { return o.rows }
 
+// Pool returns the workers, which the optimizer closes.
+func (o *Optimizer) Pool() *kernel.Pool { return o.pool }
+
 // Steps returns the number of updates made, which is the step that the schedule is at.
 func (o *Optimizer) Steps() int { return o.steps }
 

@@ -90,7 +90,7 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 		return err
 	}
 	o.Outputs.ExpertCounts = true
-	o.Group = t.group
+	o.Group, o.Compute.Simulate = t.group, t.simulate
 	if o.Compute.Device, err = t.place(); err != nil {
 		return err
 	}

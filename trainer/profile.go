@@ -1,6 +1,10 @@
 package trainer
 
-import "github.com/residua-go/residua/graph"
+import (
+	"time"
+
+	"github.com/residua-go/residua/graph"
+)
 
 // ProfileFile is the name of the picture of a profile in a run folder.
 const ProfileFile = "profile.svg"
@@ -13,6 +17,10 @@ type Profile struct {
 	Data      float64 // drawing batches
 	Optimizer float64 // clipping and update; with several ranks also sending the new weights
 	Ranks     float64 // waiting for other ranks' gradients after the backward pass
+	// Threads is the number of threads that Options.Simulate names; 0: none. Simulated then has the
+	// optimizer's times, as those of an op.
+	Threads   int
+	Simulated graph.OpProfile
 	// OptimizerBytes counts what clipping and update read and write: the gradient once for its
 	// norm, then weight, gradient and the optimizer's state, of which all but the gradient are
 	// written back. It leaves out what Muon's matrix products read and write.
@@ -32,8 +40,14 @@ func (t *Trainer) Profile() Profile {
 	for _, state := range t.learner.Optimizer().State() {
 		entries += 2 * (state.To - state.From)
 	}
-	return Profile{
+	p := Profile{
 		Steps: s.Steps, Seconds: s.Step.Seconds(), Data: s.Data.Seconds(), Optimizer: s.Optimizer.Seconds(), Ranks: s.Ranks.Seconds(),
 		OptimizerBytes: s.Steps * float32Bytes * entries, Ops: t.learner.Program().Profile(), Kernels: t.learner.Program().Kernels(),
 	}
+	if t.simulate {
+		p.Threads = t.run.Device.Threads
+		all := func(d time.Duration) float64 { return float64(s.Steps) * d.Seconds() }
+		p.Simulated = graph.OpProfile{Alone: all(s.Simulation.Alone()), Shared: all(s.Simulation.Shared()), Even: all(s.Simulation.Even())}
+	}
+	return p
 }

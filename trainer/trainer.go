@@ -58,6 +58,7 @@ type Trainer struct {
 	good     int                  // the newest checkpoint from which a step with a finite loss was made, -1: none known
 	started  time.Time
 	before   float64 // seconds that the run had taken before it was resumed
+	simulate bool    // Options.Simulate
 }
 
 // Options are the options of Open.
@@ -71,6 +72,9 @@ type Options struct {
 	// alone keeps the folder, validates and reports.
 	Group  *distributed.Group
 	Corpus *data.Corpus // already loaded by the config's Data.LoadCorpus; runs may share it; nil: Open loads it
+	// Simulate computes on one thread what device.threads would share, so that Profile tells how
+	// evenly they would share it.
+	Simulate bool
 }
 
 // Result says how a run ended.
@@ -94,7 +98,7 @@ func Open(ctx context.Context, run *runconfig.Run, o Options) (*Trainer, error) 
 
 // open implements Open on a disk that a test may let fail.
 func open(ctx context.Context, run *runconfig.Run, o Options, disk checkpoint.Disk) (*Trainer, error) {
-	t := &Trainer{run: run, disk: disk, report: o.Report, best: math.Inf(1), bestStep: -1, saved: -1, good: -1, profile: o.Profile, group: o.Group}
+	t := &Trainer{run: run, disk: disk, report: o.Report, best: math.Inf(1), bestStep: -1, saved: -1, good: -1, profile: o.Profile, simulate: o.Simulate, group: o.Group}
 	if t.report == nil || !t.leads() {
 		t.report = Silent{}
 	}

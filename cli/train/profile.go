@@ -23,16 +23,17 @@ const drawnShare = 0.001
 
 // part is a row of a profile: a type of op, or another part of a step.
 type part struct {
-	name         string
-	calls        int
-	seconds      float64
-	flops, bytes int
+	name                string
+	calls               int
+	seconds             float64
+	flops, bytes        int
+	alone, shared, even float64 // OpProfile.Alone, Shared, Even
 }
 
 // parts sums a profile by type of op and sorts the longest first. Seconds are totals over the
 // profiled steps.
 func parts(p trainer.Profile) []part {
-	optimizer := part{name: "optimizer (clip, update)", calls: p.Steps, seconds: p.Optimizer, bytes: p.OptimizerBytes}
+	optimizer := part{name: "optimizer (clip, update)", calls: p.Steps, seconds: p.Optimizer, bytes: p.OptimizerBytes, alone: p.Simulated.Alone, shared: p.Simulated.Shared, even: p.Simulated.Even}
 	rest := part{name: "rest of the step", calls: p.Steps, seconds: p.Seconds - p.Data - p.Optimizer - p.Ranks}
 	byType := map[string]*part{}
 	if p.Ranks > 0 {
@@ -52,11 +53,19 @@ func parts(p trainer.Profile) []part {
 		k.seconds += op.Seconds
 		k.flops += op.FLOPs
 		k.bytes += op.Bytes
+		k.alone += op.Alone
+		k.shared += op.Shared
+		k.even += op.Even
 		rest.seconds -= op.Seconds
 	}
 	rows := []part{optimizer, {name: "data", calls: p.Steps, seconds: p.Data}, rest}
 	for _, k := range byType {
 		rows = append(rows, *k)
+	}
+	for i := range rows {
+		if r := &rows[i]; r.shared == 0 { // it uses no pool
+			r.alone, r.shared, r.even = r.seconds, r.seconds, r.seconds
+		}
 	}
 	slices.SortFunc(rows, func(a, b part) int {
 		return cmp.Or(cmp.Compare(b.seconds, a.seconds), cmp.Compare(a.name, b.name))
@@ -71,22 +80,35 @@ func sumOf(rows []part) part {
 		sum.seconds += r.seconds
 		sum.flops += r.flops
 		sum.bytes += r.bytes
+		sum.alone += r.alone
+		sum.shared += r.shared
+		sum.even += r.even
 	}
 	return sum
 }
 
-// profileTable formats the profile for reading.
-func profileTable(steps int, rows []part) string {
+// profileTable formats the profile for reading, with the simulation of some threads unless threads
+// is 0.
+func profileTable(steps, threads int, rows []part) string {
 	table := figure.Table{Align: "lrrrrr"}
-	table.Row("part of a step", "calls", "ms", "share", "GFLOPS", "GB/s")
+	header := []any{"part of a step", "calls", "ms", "share", "GFLOPS", "GB/s"}
+	if threads > 0 {
+		table.Align += "rrr"
+		header = append(header, fmt.Sprintf("%d threads: ms", threads), "balance", "of items")
+	}
+	table.Row(header...)
 	sum := sumOf(rows)
 	for _, r := range append(rows, sum) {
 		calls := ""
 		if r.calls > 0 {
 			calls = fmt.Sprint(r.calls / steps)
 		}
-		table.Row(r.name, calls, fmt.Sprintf("%.3f", 1e3*r.seconds/float64(steps)), fmt.Sprintf("%.2f%%", 100*r.seconds/sum.seconds),
-			speed(r.flops, r.seconds), speed(r.bytes, r.seconds))
+		row := []any{r.name, calls, fmt.Sprintf("%.3f", 1e3*r.seconds/float64(steps)), fmt.Sprintf("%.2f%%", 100*r.seconds/sum.seconds),
+			speed(r.flops, r.seconds), speed(r.bytes, r.seconds)}
+		if threads > 0 {
+			row = append(row, fmt.Sprintf("%.3f", 1e3*r.shared/float64(steps)), percent(r.alone, float64(threads)*r.shared), percent(r.alone, float64(threads)*r.even))
+		}
+		table.Row(row...)
 	}
 	return fmt.Sprintf("profile of %d steps:\n", steps) + table.Text()
 }
@@ -120,6 +142,14 @@ func sumOfKernels(rows []graph.KernelProfile) graph.KernelProfile {
 	return sum
 }
 
+// percent formats a share of a whole, "" if there is no whole.
+func percent(share, whole float64) string {
+	if whole <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f%%", 100*share/whole)
+}
+
 // speed formats giga-units a second, "" for a part without any.
 func speed(n int, seconds float64) string {
 	if n == 0 || seconds <= 0 {
@@ -136,7 +166,7 @@ func profile(t *trainer.Trainer, dir, name string, out commandline.Output) error
 		return nil
 	}
 	rows := parts(p)
-	text := profileTable(p.Steps, rows)
+	text := profileTable(p.Steps, p.Threads, rows)
 	if len(p.Kernels) > 0 {
 		text += "\n" + kernelTable(p.Steps, p.Kernels)
 	}

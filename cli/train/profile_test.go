@@ -32,7 +32,25 @@ data                          1   125.000    6.25%
 Add                           1    62.500    3.12%           8.0
 tape machine (VM)             1    31.250    1.56%
 step                             2000.000  100.00%   100.0   1.5
-`, profileTable(2, rows))
+`, profileTable(2, 0, rows))
+}
+
+// TestProfileSimulates: parts without a simulation, such as the machine, are done by one thread.
+func TestProfileSimulates(t *testing.T) {
+	p := trainer.Profile{Steps: 2, Threads: 8, Seconds: 2, Optimizer: 0.5, Simulated: graph.OpProfile{Alone: 0.4, Shared: 0.1, Even: 0.05}, Ops: []graph.OpProfile{
+		{OpType: "Linear", Calls: 2, Seconds: 0.75, Alone: 0.6, Shared: 0.09375, Even: 0.075},
+		{OpType: "Linear", Calls: 2, Seconds: 0.25, Alone: 0.15, Shared: 0.03125, Even: 0.025},
+		{OpType: graph.TapeMachine, Calls: 2, Seconds: 0.25},
+	}}
+	assert.Equal(t, `profile of 2 steps:
+part of a step            calls        ms    share  GFLOPS  GB/s  8 threads: ms  balance  of items
+Linear                        2   500.000   50.00%                       62.500    75.0%     93.8%
+optimizer (clip, update)      1   250.000   25.00%                       50.000    50.0%    100.0%
+rest of the step              1   125.000   12.50%                      125.000    12.5%     12.5%
+tape machine (VM)             1   125.000   12.50%                      125.000    12.5%     12.5%
+data                          1     0.000    0.00%                        0.000
+step                             1000.000  100.00%                      362.500    28.4%     31.7%
+`, profileTable(p.Steps, p.Threads, parts(p)))
 }
 
 // TestKernelTable: the shortest rows, over the 60, are one.
@@ -86,6 +104,38 @@ func TestProfileOfARun(t *testing.T) {
 	rows := strings.Split(strings.TrimSpace(table), "\n")
 	longest, _, _ := strings.Cut(rows[1], "  ") // the picture has the longest parts; on a busy machine any may be among them
 	assert.Contains(t, string(picture), longest)
+}
+
+// TestSimulateThreads: a run with many threads' work in turn has the losses of any other, and tells
+// how long each part would take.
+func TestSimulateThreads(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	log := func(arguments ...string) string {
+		out := filepath.Join(t.TempDir(), "run")
+		code, _, stderr := execute(append([]string{"-config", file, "-set", "data.path=[" + dir + "/text.txt]", "-out", out}, arguments...)...)
+		require.Equal(t, commandline.ExitOK, code, stderr)
+		return stderr
+	}
+	simulated := log("-profile", "-simulate-threads", "16")
+	losses := regexp.MustCompile(`loss [\d.]+`)
+	require.NotEmpty(t, losses.FindString(simulated))
+	assert.Equal(t, losses.FindAllString(log(), -1), losses.FindAllString(simulated, -1))
+	assert.Contains(t, simulated, "16 threads: ms")
+	rows := regexp.MustCompile(`(?m)^(\S.*?)  .* ([\d.]+)% +([\d.]+)%$`).FindAllStringSubmatch(simulated, -1)
+	require.Greater(t, len(rows), 10)
+	for _, m := range rows {
+		for _, cell := range m[2:] {
+			balance, err := strconv.ParseFloat(cell, 64)
+			require.NoError(t, err)
+			assert.GreaterOrEqual(t, balance, 6.2, m[0]) // one thread of 16 works
+			assert.LessOrEqual(t, balance, 100., m[0])
+		}
+	}
+	for _, refused := range [][]string{{}, {"-profile", "-set", "device.ranks=2", "-set", "train.accumulate=2"}} {
+		code, _, stderr := execute(append([]string{"-config", file, "-set", "data.path=[" + dir + "/text.txt]", "-simulate-threads", "16"}, refused...)...)
+		assert.Equal(t, commandline.ExitUsage, code)
+		assert.Contains(t, stderr, "-simulate-threads: want ")
+	}
 }
 
 func TestProfileOfOneStepIsEmpty(t *testing.T) {

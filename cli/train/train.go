@@ -11,6 +11,7 @@ import (
 
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/runconfig"
@@ -52,6 +53,7 @@ type call struct {
 	JSON    bool     `yaml:"json" help:"write each step's metrics and the result as lines of JSON"`
 	DryRun  bool     `yaml:"dry-run" help:"say what the run would take, from two timed micro-batches, and exit without a run folder"`
 	Profile bool     `yaml:"profile" help:"at the end show how long each part of a step took, on a GPU also each kernel, and draw profile.svg in the run folder"`
+	Threads int      `yaml:"simulate-threads" min:"0" max:"1024" help:"with -profile: as if the CPU had <N> threads, whose work is done one after another, show the time of each part of a step, its balance, the share of N times that time in which they work, and the balance if the items of a kernel's work took the same time"`
 
 	Keys     bool `yaml:"keys" help:"list all config keys with type, default and meaning, and exit"`
 	Markdown bool `yaml:"markdown" help:"with -keys: write Markdown, the page docs/config.md"`
@@ -78,6 +80,9 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 	if c.Out != "" {
 		run.Out = c.Out
 	}
+	if err := c.simulate(run); err != nil {
+		return err
+	}
 	j, err := join(run)
 	if err != nil {
 		return err
@@ -90,9 +95,23 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 	return c.train(ctx, run, t, j, out)
 }
 
+// simulate gives the run the threads that -simulate-threads names.
+func (c *call) simulate(run *runconfig.Run) error {
+	switch d := &run.Device; {
+	case c.Threads == 0:
+	case !c.Profile:
+		return commandline.Usagef("-simulate-threads: want -profile with it, which shows the result")
+	case d.Place() != graph.CPU || d.Ranks > 1:
+		return commandline.Usagef("-simulate-threads: want device.kind=cpu and device.ranks=1, got %s and %d", d.Place(), d.Ranks)
+	default:
+		d.Threads = c.Threads
+	}
+	return nil
+}
+
 // options returns what a run is opened with.
 func (c *call) options(run *runconfig.Run, j job, out commandline.Output) trainer.Options {
-	o := trainer.Options{Resume: trainer.Resume(c.Resume), Fork: c.Fork, Profile: c.Profile, Dry: c.DryRun, Group: j.group}
+	o := trainer.Options{Resume: trainer.Resume(c.Resume), Fork: c.Fork, Profile: c.Profile, Simulate: c.Threads > 0, Dry: c.DryRun, Group: j.group}
 	if j.leads() {
 		o.Report = c.reporter(run, out)
 	}

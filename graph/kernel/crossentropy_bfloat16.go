@@ -82,7 +82,7 @@ func (k *CrossEntropyBFloat16) Run(p *Pool, a CrossEntropyArgs[float32], from Cr
 	for k.first = 0; k.first < a.Tokens; k.first += chunk {
 		n := min(chunk, a.Tokens-k.first)
 		k.tokens, k.parts = k.tokens[:n], k.parts[:n*k.slices()]
-		p.Do(k.slices(), (*lossSlices)(k))
+		p.Do(k.slices()*k.tiles(), (*lossSlices)(k))
 		p.Do(n, (*lossTokens)(k))
 		for _, t := range k.tokens {
 			losses += t.loss
@@ -121,26 +121,34 @@ func (k *CrossEntropyBFloat16) chunk() int {
 	return min(most, k.args.Tokens, evenly(k.args.Tokens, most, lossTile))
 }
 
-// lossSlices computes the exponentials of slices of the vocabulary.
+// lossSlices computes the exponentials of slices of the vocabulary, whose tiles of tokens the
+// workers share.
 type lossSlices CrossEntropyBFloat16
+
+// tiles returns the number of tiles of tokens in the chunk.
+func (k *CrossEntropyBFloat16) tiles() int { return (len(k.tokens) + lossTile - 1) / lossTile }
 
 func (s *lossSlices) Part(worker, lo, hi int) {
 	k := (*CrossEntropyBFloat16)(s)
-	a, n := &k.args, len(k.tokens)
-	for slice := lo; slice < hi; slice++ {
-		from, end := slice*lossSlice, min(a.Vocab, (slice+1)*lossSlice)
-		weights := k.operands.Logits.Part(0, a.F, from, end)
-		for i := 0; i < n; i += lossRows {
-			rows := min(lossRows, n-i)
-			q := pairProduct[float32]{
-				m: rows, n: end - from, k: a.F, alpha: float32(a.Scale),
-				a: k.operands.Features[(k.first+i)*a.F:], lda: a.F, c: k.logits[i*k.stride+from:], ldc: k.stride,
-			}
-			q.run(weights, k.pool.arena(worker, &k.own))
-			for r := i; r < i+rows; r++ {
-				k.slice(k.logits[r*k.stride+from:][:end-from], r, slice, worker)
-			}
-		}
+	for lo < hi {
+		slice, tile := lo/k.tiles(), lo%k.tiles()
+		tiles := min(lossRows/lossTile, hi-lo, k.tiles()-tile)
+		k.block(slice, tile*lossTile, min((tile+tiles)*lossTile, len(k.tokens)), worker)
+		lo += tiles
+	}
+}
+
+// block computes the exponentials of the tokens [i0, i1) of the chunk in a slice.
+func (k *CrossEntropyBFloat16) block(slice, i0, i1, worker int) {
+	a := &k.args
+	from, end := slice*lossSlice, min(a.Vocab, (slice+1)*lossSlice)
+	q := pairProduct[float32]{
+		m: i1 - i0, n: end - from, k: a.F, alpha: float32(a.Scale),
+		a: k.operands.Features[(k.first+i0)*a.F:], lda: a.F, c: k.logits[i0*k.stride+from:], ldc: k.stride,
+	}
+	q.run(k.operands.Logits.Part(0, a.F, from, end), k.pool.arena(worker, &k.own))
+	for r := i0; r < i1; r++ {
+		k.slice(k.logits[r*k.stride+from:][:end-from], r, slice, worker)
 	}
 }
 

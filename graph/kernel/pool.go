@@ -3,6 +3,7 @@ package kernel
 import (
 	"runtime"
 	"sync/atomic"
+	"time"
 )
 
 // Task is work that can be split over the items [0, n). Part handles the items [lo, hi) as worker
@@ -23,6 +24,11 @@ type Pool struct {
 	workers *workerGroup // nil when threads is 1
 	arenas  []arena
 	shared  arena // scratch memory that all parts of a kernel's task read
+
+	simulated bool            // note the times of parts
+	begin     time.Duration   // of the run, by clock
+	items     []int           // of each Do of the run
+	parts     []time.Duration // their parts' times
 }
 
 // NewPool returns a pool with the given number of threads; numbers below 1 count as 1.
@@ -51,9 +57,7 @@ func (p *Pool) Threads() int {
 func (p *Pool) Do(n int, t Task) {
 	threads := p.Threads()
 	if n < 2 || threads == 1 || !p.workers.acquire() {
-		for w := range threads {
-			t.Part(w, w*n/threads, (w+1)*n/threads)
-		}
+		p.inTurn(n, t)
 		return
 	}
 	failure := p.workers.run(n, t)

@@ -1,11 +1,9 @@
 package kernel
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -79,44 +77,4 @@ func TestTreeSumsOfLargeSizes(t *testing.T) {
 		p.Close()
 	}
 	requireRowSums(t, task.x, want)
-}
-
-// TestWorkIsBalanced simulates how work is divided at the sizes of real models: the busiest worker
-// has at most a tenth more than its share.
-func TestWorkIsBalanced(t *testing.T) {
-	const tokens = 32 * 512
-	memory := make([]float32, 1<<26) // operands, of which the test takes no entry
-	for _, threads := range []int{8, 16, 64} {
-		for _, size := range []int{pieceTokens, gatedPiece, backwardPiece, tanhPieceTokens} {
-			p := pieces{tokens, size}
-			most := 0
-			for w := range threads {
-				lo, hi := w*p.number()/threads, (w+1)*p.number()/threads
-				if lo < hi {
-					first, _ := p.items(lo)
-					_, end := p.items(hi - 1)
-					most = max(most, end-first)
-				}
-			}
-			assert.LessOrEqual(t, float64(most*threads), 1.1*tokens, "%d threads, pieces of %d", threads, size)
-		}
-		for _, s := range [][2]int{{768, 768}, {768, 3072}, {768, 2304}, {512, 50257}, {1024, 4096}} {
-			for _, q := range []product[float32]{{m: s[0], n: s[1], k: tokens, ta: true}, {m: tokens, n: s[1], k: s[0]}} {
-				t.Run(fmt.Sprintf("%d threads, %dx%dx%d", threads, q.m, q.n, q.k), func(t *testing.T) { requireBalanced(t, q, memory, threads) })
-			}
-		}
-	}
-}
-
-func requireBalanced(t *testing.T, q product[float32], memory []float32, threads int) {
-	for _, kernels := range []*microkernels{&avx2Kernels, &avx512Kernels} {
-		task := gemmTask[float32]{product: q, kernels: kernels, division: q.divide(threads, kernels)}
-		task.a, task.b, task.c = memory, memory, memory
-		most := 0
-		for part := range task.division.parts() {
-			cell := task.cell(part/task.division.columns, part%task.division.columns)
-			most = max(most, cell.m*cell.n)
-		}
-		assert.LessOrEqual(t, float64(most*threads), 1.1*float64(q.m*q.n), "%+v", task.division)
-	}
 }

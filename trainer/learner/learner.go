@@ -87,6 +87,9 @@ func New(spec models.Spec, batches Batches, o Options) (*Learner, error) {
 		l.Close()
 		return nil, err
 	}
+	if o.Compute.Simulate {
+		l.optimizer.Pool().Simulate()
+	}
 	l.signal = o.Signal
 	if o.Group != nil {
 		if l.ranks, err = newRanks(o.Group, l.program.Store(), l.optimizer); err != nil {

@@ -145,9 +145,12 @@ func (l *Learner) Update() (optim.Stats, error) {
 	l.ready = false
 	stats := optim.Stats{GradNorm: math.NaN()}
 	if !math.IsNaN(l.loss) && !math.IsInf(l.loss, 0) {
-		begin := l.timed()
+		begin, pool := l.timed(), l.optimizer.Pool()
+		pool.BeginRun()
 		var err error
-		if stats, err = l.update(1 / float64(l.accumulate)); err != nil {
+		stats, err = l.update(1 / float64(l.accumulate))
+		pool.EndRun(&l.times.Simulation)
+		if err != nil {
 			return stats, err
 		}
 		l.add(&l.times.Optimizer, begin)

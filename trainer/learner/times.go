@@ -1,6 +1,10 @@
 package learner
 
-import "time"
+import (
+	"time"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
 
 // Times says how long the profiled steps took. Program().Profile() has the times of the ops,
 // Kernels() those of a GPU's kernels.
@@ -10,6 +14,8 @@ type Times struct {
 	Data      time.Duration // drawing batches
 	Optimizer time.Duration // clipping and update; in a Group also sending the new weights
 	Ranks     time.Duration // in a Group: waiting for the sums of gradients after the backward pass
+	// Simulation is of the optimizer's steps, with Compute.Simulate.
+	Simulation kernel.Simulation
 }
 
 // Profile switches profiling on or off for the steps to come; it is off at first.
