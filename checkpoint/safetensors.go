@@ -42,8 +42,8 @@ func ReadTensors(path string) (*File, error) {
 	return f, err
 }
 
-// readFile also returns the sha256 of the file's bytes, as lower-case hex. kind is what a model
-// file must contain; "": any safetensors file.
+// readFile reads a safetensors file and returns, with its content, the sha256 of its bytes in
+// lower-case hex. kind is what a model file must contain; "": any safetensors file.
 func readFile(path, kind string) (*File, string, error) {
 	in, size, err := regular.Open(path)
 	if err != nil {

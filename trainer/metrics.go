@@ -52,9 +52,8 @@ func newMetricsLog(vocab, steps int) *metricsLog {
 	return l
 }
 
-// count takes a line that is in the file, or will be, and marks it if its loss is part of a spike;
-// news reports a spike or a collapse that
-// begins here.
+// count takes a line that is in the file, or will be, and marks it if its loss is part of a spike.
+// news reports a spike or a collapse that begins with this line.
 func (l *metricsLog) count(m *Metrics) (news []string) {
 	var text string
 	if m.Spike, text = l.training.add(m.Step, float64(m.Loss)); text != "" {

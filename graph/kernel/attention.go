@@ -3,8 +3,8 @@ package kernel
 // AttentionParams describes one causal attention.
 type AttentionParams struct {
 	Batch   int // rows
-	Seq     int // H, heads of queries
-	Heads   int // H, of queries
+	Seq     int // tokens of a row
+	Heads   int // H, heads of queries
 	KVHeads int // heads of keys and values, a divisor of Heads: head h reads h/(Heads/KVHeads); 0: Heads
 	HeadDim int // Dh
 
