@@ -43,9 +43,10 @@ func (c Config) OnStream(d stream.Design) Config {
 		return c
 	}
 	from := reflect.ValueOf(c.Stream)
+	settings := settingsOf(from.Type())
 	c.Stream = withChanges(d, func(v reflect.Value) {
 		for _, s := range settingsOf(v.Type()) {
-			for _, own := range settingsOf(from.Type()) {
+			for _, own := range settings {
 				if s.Key == own.Key && v.FieldByIndex(s.Index).IsZero() {
 					v.FieldByIndex(s.Index).Set(from.FieldByIndex(own.Index))
 				}

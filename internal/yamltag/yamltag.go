@@ -4,6 +4,7 @@ package yamltag
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -21,18 +22,16 @@ type Field struct {
 // embedded structs without a tag; path is the struct's name in errors. It returns an error if two
 // fields have the same key, or if a key is invalid.
 func Fields(t reflect.Type, path string) ([]Field, error) {
-	var fields []Field
-	seen := map[string]bool{}
+	fields := make([]Field, 0, t.NumField())
 	for field := range t.Fields() {
 		found, err := fieldsAt(field, path)
 		if err != nil {
 			return nil, err
 		}
 		for _, f := range found {
-			if seen[f.Key] {
+			if slices.ContainsFunc(fields, func(g Field) bool { return g.Key == f.Key }) {
 				return nil, errors.Errorf("config: %s has two fields tagged %q", path, f.Key)
 			}
-			seen[f.Key] = true
 			fields = append(fields, f)
 		}
 	}
@@ -43,16 +42,15 @@ func Fields(t reflect.Type, path string) ([]Field, error) {
 // struct.
 func fieldsAt(sf reflect.StructField, path string) ([]Field, error) {
 	tag := sf.Tag.Get("yaml")
-	path += "." + sf.Name
 	switch {
 	case tag == "" && sf.Anonymous && sf.Type.Kind() == reflect.Struct:
-		return embedded(sf, path)
+		return embedded(sf, path+"."+sf.Name)
 	case tag == "" || tag == "-":
 		return nil, nil
 	case !sf.IsExported():
-		return nil, errors.Errorf("config: %s is tagged %q but not exported", path, tag)
+		return nil, errors.Errorf("config: %s.%s is tagged %q but not exported", path, sf.Name, tag)
 	case strings.ContainsAny(tag, ",.[ "):
-		return nil, errors.Errorf("config: %s is tagged %q; want a name alone", path, tag)
+		return nil, errors.Errorf("config: %s.%s is tagged %q; want a name alone", path, sf.Name, tag)
 	}
 	return []Field{{tag, sf.Index, sf.Type, sf.Tag}}, nil
 }
