@@ -18,9 +18,21 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
+// small holds the models of zoo, which are made once: that takes a third of a second.
+var small struct {
+	sync.Once
+	models map[string]models.Spec
+}
+
 // zoo are small models of every stream, with and without biases: those of the designs' files, and
 // more on vector and matrix streams. A design without a row has its small preset.
 func zoo(t *testing.T) map[string]models.Spec {
+	small.Do(func() { small.models = newZoo(t) })
+	require.NotEmpty(t, small.models)
+	return maps.Clone(small.models)
+}
+
+func newZoo(t *testing.T) map[string]models.Spec {
 	all := matrixZoo()
 	maps.Copy(all, vectorZoo())
 	maps.Copy(all, designModels(t, false))
@@ -78,15 +90,15 @@ func rowsOfDesigns(t *testing.T) map[string]designRows {
 
 // designModels are the models in the designs' files, with options or without.
 func designModels(t *testing.T, options bool) map[string]models.Config {
-	all, small := map[string]models.Config{}, smallPresets()
+	all, presets := map[string]models.Config{}, smallPresets()
 	for design, rows := range rowsOfDesigns(t) {
 		for name, row := range rows.Models {
 			require.NotContains(t, all, name, design)
 			switch {
 			case row.Options != options:
 			case row.Preset != "":
-				require.Contains(t, small, row.Preset)
-				all[name] = small[row.Preset]
+				require.Contains(t, presets, row.Preset)
+				all[name] = presets[row.Preset]
 			default:
 				all[name] = tinyOn(t, design, row.Model)
 			}
