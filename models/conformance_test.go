@@ -77,6 +77,7 @@ func checkConformance(t *testing.T, cases []conformanceCase) {
 // TestConformance runs the conformance suite on every option of a model on a matrix stream, and on
 // a vector stream with the options of blocks that matrix streams lack.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	checkConformance(t, []conformanceCase{
 		{"matrix/authors", tinyMatrix(authors)},
 		{"matrix/rope-exact-lecun", tinyMatrix(ropeExactLeCun)},
@@ -105,6 +106,7 @@ func TestConformance(t *testing.T) {
 
 // TestConformancePresets runs the suite on the zoo's small presets; every design has one.
 func TestConformancePresets(t *testing.T) {
+	t.Parallel()
 	covered := map[string]bool{}
 	for _, p := range modeltest.Small(models.Standard()) {
 		covered[p.Config.Stream.Name()] = true
@@ -130,6 +132,7 @@ func designCases(t *testing.T, long bool) (cases []conformanceCase) {
 // TestConformanceZoo runs the suite on settings of the vector stream, and of mixtures of experts,
 // that no small preset has; among the long tests also on settings of the other streams.
 func TestConformanceZoo(t *testing.T) {
+	t.Parallel()
 	checkConformance(t, []conformanceCase{
 		{"vector/both-options", tinyVector(all(withOptions(true, "neutral"), withFeedForward(layers.SwiGLUConfig{Hidden: 7})))},
 		{"vector/soft-cap", tinyVector(func(c *models.Config) { c.LogitSoftcap = 5 })},
@@ -157,6 +160,7 @@ func TestConformanceZoo(t *testing.T) {
 
 // TestConformanceLong runs the suite on more options of more streams.
 func TestConformanceLong(t *testing.T) {
+	t.Parallel()
 	longtest.Skip(t)
 	checkConformance(t, append(designCases(t, true), []conformanceCase{
 		{"matrix/paper", tinyMatrix(plainly)},

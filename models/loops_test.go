@@ -137,6 +137,7 @@ func TestOnePassIsThePlainModel(t *testing.T) {
 
 // TestConformanceLoops runs the suite on a loop of two streams, among the long tests of every one.
 func TestConformanceLoops(t *testing.T) {
+	t.Parallel()
 	var cases []conformanceCase
 	seen := map[string]bool{}
 	for _, p := range modeltest.Small(models.Standard()) {

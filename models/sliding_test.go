@@ -22,6 +22,7 @@ func sliding(d layers.SlidingAttention) func(c *models.Config) {
 // TestConformanceSliding runs the suite on models with an attention window. Because of the sinks
 // the first token reaches all others.
 func TestConformanceSliding(t *testing.T) {
+	t.Parallel()
 	modeltest.Run(t, "vector", tinyVector(all(sliding(layers.SlidingAttention{Window: 3, Sinks: 1, Layers: []int{1}}), func(c *models.Config) {
 		c.Attention.Positions, c.Attention.HeadDim, c.Attention.QKNorm = models.PositionsRoPE, 4, true
 	})))
