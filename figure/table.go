@@ -30,7 +30,7 @@ func (t *Table) Row(cells ...any) {
 // Text returns the table as lines with aligned columns two spaces apart: title and header (if any)
 // first, the note last. Control characters in cells are made visible.
 func (t Table) Text() string {
-	rows := t.filled(Visible)
+	rows := t.Visible()
 	widths := t.widths(rows)
 	var text strings.Builder
 	if t.Title != "" {
@@ -101,6 +101,10 @@ func (t Table) CSV() string {
 	w.Flush()
 	return text.String()
 }
+
+// Visible returns the header (if any) and the rows, padded to one length, with invisible characters
+// made visible. Templates of pages use it.
+func (t Table) Visible() [][]string { return t.filled(Visible) }
 
 // columns returns the length of the longest row.
 func (t Table) columns() int {
