@@ -21,6 +21,7 @@ function request() {
 // run asks for the texts, untouched and changed, and then for the chosen token again.
 async function run() {
   running?.abort();
+  looking?.abort(); // what it would say belongs to the run before
   const mine = running = new AbortController();
   state.runs = {};
   state.forced = null;
