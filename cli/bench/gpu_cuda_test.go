@@ -50,7 +50,7 @@ func TestBenchOnTheDeviceComparedWithPyTorch(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	t.Setenv(fakePython, fmt.Sprint(oursParameters(t, "byte-transformer")))
-	t.Setenv(fakeDevice, "--device cuda --precision bf16")
+	t.Setenv(fakeDevice, "--precision bf16 --device cuda")
 	r := onDevice(t, "-pytorch="+self, "-script", "../../experiment/bench/pytorch.py", "-pytorch-modes", bench.Eager)
 	require.Len(t, r.PyTorch, 1)
 	require.Len(t, r.PyTorch[0].Baselines, 1)
