@@ -104,9 +104,9 @@ gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CU
 # All packages but programs: linking each of those takes longer than compiling it, and one is enough.
 PROGRAMLESS = $$($(GO) list -f '{{if and .GoFiles (ne .Name "main")}}{{.ImportPath}}{{end}}' ./...)
 
-cross: ## build for another processor and for other systems: all packages, and one program
+cross: ## build for another processor and for other systems: all packages, and one program; unoptimised, as nothing runs them
 	@for p in darwin/arm64 windows/amd64; do \
-		echo $$p; export CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/}; \
+		echo $$p; export CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} GOFLAGS='"-gcflags=all=-N -l"'; \
 		$(GO) build $(PROGRAMLESS) && $(GO) build -tags mpi ./distributed/mpi && $(GO) build -o /dev/null ./cmd/train || exit 1; done
 
 clean: ## remove bin/, build/ and dist/
