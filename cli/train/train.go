@@ -45,15 +45,15 @@ func Command(zoo models.Zoo) commandline.Command {
 type call struct {
 	zoo models.Zoo
 
-	Config  string   `yaml:"config" help:"run config: a YAML <FILE>, or the name of a built-in config such as quickstart"`
-	Sets    []string `yaml:"set" help:"override a config key: <key=value>, such as train.steps=200; may be repeated"`
-	Out     string   `yaml:"out" help:"make <DIR> the run folder; without, the config's out, runs/NAME"`
-	Resume  string   `yaml:"resume" default:"none" help:"continue from checkpoint <auto|DIR|none>: auto is the newest in the run folder, DIR a step folder; none starts anew, in a folder without a run"`
-	Fork    string   `yaml:"fork" help:"start a new run, in another -out, from the checkpoint in <DIR> (a run or step folder): weights, optimizer state and position in the data"`
-	JSON    bool     `yaml:"json" help:"write each step's metrics and the result as lines of JSON"`
-	DryRun  bool     `yaml:"dry-run" help:"say what the run would take, from two timed micro-batches, and exit without a run folder"`
-	Profile bool     `yaml:"profile" help:"at the end show how long each part of a step took, on a GPU also each kernel, and draw profile.svg in the run folder"`
-	Threads int      `yaml:"simulate-threads" min:"0" max:"1024" help:"with -profile: as if the CPU had <N> threads, whose work is done one after another, show the time of each part of a step, its balance, the share of N times that time in which they work, and the balance if the items of a kernel's work took the same time"`
+	Config    string   `yaml:"config" help:"run config: a YAML <FILE>, or the name of a built-in config such as quickstart"`
+	Sets      []string `yaml:"set" help:"override a config key: <key=value>, such as train.steps=200; may be repeated"`
+	Out       string   `yaml:"out" help:"make <DIR> the run folder; without, the config's out, runs/NAME"`
+	Resume    string   `yaml:"resume" default:"none" help:"continue from checkpoint <auto|DIR|none>: auto is the newest in the run folder, DIR a step folder; none starts anew, in a folder without a run"`
+	Fork      string   `yaml:"fork" help:"start a new run, in another -out, from the checkpoint in <DIR> (a run or step folder): weights, optimizer state and position in the data"`
+	JSON      bool     `yaml:"json" help:"write each step's metrics and the result as lines of JSON"`
+	DryRun    bool     `yaml:"dry-run" help:"say what the run would take, from two timed micro-batches, and exit without a run folder"`
+	Profile   bool     `yaml:"profile" help:"at the end show how long each part of a step took, on a GPU also each kernel, and draw profile.svg in the run folder"`
+	Simulated int      `yaml:"simulate-threads" min:"0" max:"1024" help:"with -profile: show how evenly <N> threads would share each part of a step, by doing their shares one after another; the run's config keeps N as device.threads"`
 
 	Keys     bool `yaml:"keys" help:"list all config keys with type, default and meaning, and exit"`
 	Markdown bool `yaml:"markdown" help:"with -keys: write Markdown, the page docs/config.md"`
@@ -98,20 +98,20 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 // simulate gives the run the threads that -simulate-threads names.
 func (c *call) simulate(run *runconfig.Run) error {
 	switch d := &run.Device; {
-	case c.Threads == 0:
+	case c.Simulated == 0:
 	case !c.Profile:
 		return commandline.Usagef("-simulate-threads: want -profile with it, which shows the result")
 	case d.Place() != graph.CPU || d.Ranks > 1:
 		return commandline.Usagef("-simulate-threads: want device.kind=cpu and device.ranks=1, got %s and %d", d.Place(), d.Ranks)
 	default:
-		d.Threads = c.Threads
+		d.Threads = c.Simulated
 	}
 	return nil
 }
 
 // options returns what a run is opened with.
 func (c *call) options(run *runconfig.Run, j job, out commandline.Output) trainer.Options {
-	o := trainer.Options{Resume: trainer.Resume(c.Resume), Fork: c.Fork, Profile: c.Profile, Simulate: c.Threads > 0, Dry: c.DryRun, Group: j.group}
+	o := trainer.Options{Resume: trainer.Resume(c.Resume), Fork: c.Fork, Profile: c.Profile, Simulate: c.Simulated > 0, Dry: c.DryRun, Group: j.group}
 	if j.leads() {
 		o.Report = c.reporter(run, out)
 	}
