@@ -18,7 +18,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// small holds the models of zoo, which are made once: that takes a third of a second.
+// small holds the models of zoo, which are made once for all tests.
 var small struct {
 	sync.Once
 	models map[string]models.Spec
