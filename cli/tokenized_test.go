@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/trainer"
 )
 
 // counting is a source of token ids of its own: numbers below Most that count up, from another
@@ -97,8 +100,42 @@ func TestASourceOfItsOwnVocabulary(t *testing.T) {
 	require.Contains(t, stdout, "bits per byte")
 	code, _, stderr = call(models.Standard(), "eval", "-checkpoint", run)
 	require.NotZero(t, code)
-	require.Contains(t, stderr, `want one of goroot, files, shards, got "counting"`)
+	require.Contains(t, stderr, `want one of goroot, files, shards, mqar, memorization, bottleneck-copy, got "counting"`)
 	code, _, stderr = call(zoo, append(args, "-set", "data.tokenizer=bytes", "-resume", "auto")...)
 	require.NotZero(t, code)
 	require.Contains(t, stderr, `data.tokenizer: want one of numbers, got "bytes"`)
+}
+
+// TestATask: a run on a task has rows of whole examples and the task's mask, says which share of
+// the answers is right, and does not score them again when it is resumed.
+func TestATask(t *testing.T) {
+	run := filepath.Join(t.TempDir(), "run")
+	call := func(args ...string) (int, string, string) {
+		var stdout, stderr bytes.Buffer
+		return Main(models.Standard(), args, &stdout, &stderr), stdout.String(), stderr.String()
+	}
+	args := []string{"train", "-config", "quickstart-transformer", "-out", run}
+	for _, set := range []string{"data.source={kind: bottleneck-copy, examples: 400, vocabulary: 2, tokens: 3}", "data.split=hash/4", "model.layers=1", "model.stream.d_model=8", "model.attention.heads=2",
+		"model.feedforward.hidden=8", "train.batch=4", "train.lr=1e-2", "train.steps=3", "train.eval_tokens=64", "sample.tokens=0"} {
+		args = append(args, "-set", set)
+	}
+	code, stdout, stderr := call(args...)
+	require.Zero(t, code, stderr)
+	said := regexp.MustCompile(`over 24 tokens, accuracy (0\.\d+) \(chance 0.5000\)`).FindStringSubmatch(stdout)
+	require.Len(t, said, 2, stdout)
+	config, err := os.ReadFile(filepath.Join(run, "config.yaml"))
+	require.NoError(t, err)
+	require.Contains(t, string(config), "mask_documents: true")
+	code, stdout, stderr = call("eval", "-checkpoint", run)
+	require.Zero(t, code, stderr)
+	require.Regexp(t, "accuracy +"+said[1]+".*\nchance +0.500000", stdout)
+	metrics, err := trainer.ReadMetrics(run)
+	require.NoError(t, err)
+	require.Equal(t, said[1], metrics[2].ValAccuracy.Text("%.4f"))
+	code, _, stderr = call(append(args, "-resume", "auto")...)
+	require.Zero(t, code, stderr)
+	require.NotContains(t, stderr, "validation loss")
+	code, _, stderr = call(append(args, "-set", "model.seq=12")...)
+	require.NotZero(t, code)
+	require.Contains(t, stderr, "model.seq: want a multiple of the 8 tokens of an example of source bottleneck-copy, got 12")
 }

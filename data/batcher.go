@@ -7,7 +7,8 @@ import (
 )
 
 // Batcher draws training batches: windows of seq + 1 tokens that begin at offsets drawn uniformly
-// over the stream, with replacement. A window may begin inside a document and extend into the next.
+// over the stream, with replacement. A window may begin inside a document and extend into the next;
+// one of a Task begins with an example.
 //
 // The offset of a row is a hash of (seed, step, row), so the step counter is the only state:
 // another Batcher over the same tokens continues from here after Seek(Position()). A Batcher must
@@ -28,17 +29,19 @@ func NewBatcher(tokens Tokens, batch, seq int, seed uint64) (*Batcher, error) {
 }
 
 // Next fills inputs and targets, both [batch, seq] row-major, with the next batch: targets[b, i] is
-// the token after inputs[b, i]. It does not allocate. If a slice has another length, Next returns
-// an error and the position does not change.
+// the token after inputs[b, i]; of a Task, -1 where that is no answer. It does not allocate. If a
+// slice has another length, Next returns an error and the position does not change.
 func (b *Batcher) Next(inputs, targets []int32) error {
 	if err := checkBatchLength(inputs, targets, b.batch, b.seq); err != nil {
 		return errors.Wrap(err, "data: batcher")
 	}
-	offsets := uint64(b.tokens.Len() - b.seq) // of windows of seq + 1 tokens
+	length := max(1, b.tokens.Examples().Length)
+	offsets := uint64((b.tokens.Len()-b.seq-1)/length + 1) // of windows of seq + 1 tokens
 	for row := range b.batch {
 		// High word of a product: uniform to within offsets / 2^64.
 		offset, _ := bits.Mul64(counterHash(b.seed, b.step, uint64(row)), offsets)
-		copyWindow(inputs[row*b.seq:], targets[row*b.seq:], b.tokens.Slice(int(offset), int(offset)+b.seq+1))
+		from := int(offset) * length
+		copyWindow(inputs[row*b.seq:], targets[row*b.seq:], b.tokens.Slice(from, from+b.seq+1))
 	}
 	b.step++
 	return nil
@@ -73,7 +76,7 @@ func mix64(z uint64) uint64 {
 func copyWindow(inputs, targets []int32, window Tokens) {
 	n := window.Len() - 1
 	window.CopyTo(inputs[:n])
-	window.From(1).CopyTo(targets[:n])
+	window.From(1).copyTargets(targets[:n])
 }
 
 func checkWindowShape(tokens Tokens, batch, seq int) error {

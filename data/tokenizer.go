@@ -81,12 +81,15 @@ func digestOf(t Tokenizer) [sha256.Size]byte {
 }
 
 // TextBytes counts the bytes of text that the tokens stand for; BOS and ids outside the vocabulary
-// count as none. The bits per byte of a token stream are its summed cross-entropy in nats / (ln 2 *
-// TextBytes).
+// count as none. Of a Task the answers count. The bits per byte of a token stream are its summed
+// cross-entropy in nats / (ln 2 * TextBytes).
 func TextBytes(t Tokenizer, tokens Tokens) int64 {
 	lengths := make([]int64, t.Vocab()) // [id] -> bytes
 	for i := range lengths {
 		lengths[i] = int64(len(t.Decode([]int32{int32(i)})))
+	}
+	if tokens.task != nil {
+		lengths = append(make([]int64, t.Vocab()), lengths...)
 	}
 	return textBytes(lengths, tokens.narrow) + textBytes(lengths, tokens.wide)
 }

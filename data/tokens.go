@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"encoding/binary"
 	"io"
 	"math"
@@ -11,7 +12,8 @@ import (
 // four. The zero value is empty. Tokens never change, so that slices share memory.
 type Tokens struct {
 	narrow []uint16
-	wide   []uint32 // instead of narrow
+	wide   []uint32    // instead of narrow
+	task   *taskTokens // nil: text, all of whose tokens are targets
 }
 
 // NewTokens returns ids of a vocabulary as Tokens.
@@ -38,18 +40,19 @@ func (t Tokens) Len() int { return len(t.narrow) + len(t.wide) }
 
 // At returns the id of token i.
 func (t Tokens) At(i int) int32 {
-	if t.wide != nil {
-		return int32(t.wide[i])
-	}
-	return int32(t.narrow[i])
+	var id [1]int32
+	t.From(i).CopyTo(id[:])
+	return id[0]
 }
 
 // Slice returns the tokens from index from up to, but excluding, to.
 func (t Tokens) Slice(from, to int) Tokens {
 	if t.wide != nil {
-		return Tokens{wide: slices.Clip(t.wide[from:to])}
+		t.wide = slices.Clip(t.wide[from:to])
+	} else {
+		t.narrow = slices.Clip(t.narrow[from:to])
 	}
-	return Tokens{narrow: slices.Clip(t.narrow[from:to])}
+	return t
 }
 
 // From returns the tokens from an index on.
@@ -70,8 +73,43 @@ func (t Tokens) IDs() []int32 {
 	return ids
 }
 
-// CopyTo fills ids with the first tokens.
+// Examples returns what a Task says of its examples; of text it is zero.
+func (t Tokens) Examples() Examples {
+	if t.task == nil {
+		return Examples{}
+	}
+	return t.task.Examples
+}
+
+// Targets counts the tokens that are targets: all of text, and the answers of a Task.
+func (t Tokens) Targets() int {
+	ids := make([]int32, t.Len())
+	t.copyTargets(ids)
+	return len(slices.DeleteFunc(ids, func(id int32) bool { return id == ignoredTarget }))
+}
+
+// CopyTo fills ids with the first tokens, as inputs.
 func (t Tokens) CopyTo(ids []int32) {
+	t.copyTo(ids)
+	if t.task != nil {
+		for i, id := range ids {
+			ids[i] = t.task.input(id)
+		}
+	}
+}
+
+// copyTargets fills ids with the first tokens, as targets.
+func (t Tokens) copyTargets(ids []int32) {
+	t.copyTo(ids)
+	if t.task != nil {
+		for i, id := range ids {
+			ids[i] = t.task.target(id)
+		}
+	}
+}
+
+// copyTo fills ids with the first tokens as they are stored.
+func (t Tokens) copyTo(ids []int32) {
 	if t.wide != nil {
 		copyIDs(ids, t.wide)
 	} else {
@@ -89,10 +127,11 @@ func copyIDs[T uint16 | uint32](ids []int32, tokens []T) {
 func concat(parts ...Tokens) Tokens {
 	var narrow [][]uint16
 	var wide [][]uint32
+	var task *taskTokens
 	for _, part := range parts {
-		narrow, wide = append(narrow, part.narrow), append(wide, part.wide)
+		narrow, wide, task = append(narrow, part.narrow), append(wide, part.wide), cmp.Or(part.task, task)
 	}
-	return Tokens{slices.Concat(narrow...), slices.Concat(wide...)}
+	return Tokens{slices.Concat(narrow...), slices.Concat(wide...), task}
 }
 
 // count returns how many tokens have an id.

@@ -42,7 +42,7 @@ func Evaluate(ctx context.Context, store *graph.Store, spec models.Spec, text *T
 	compute := graph.Options{Store: store.Serve(), Threads: o.Threads, Device: o.Device, Context: ctx}.For(o.Precision)
 	s := &sum{tokenizer: text.Tokenizer, perToken: o.PerToken}
 	score := func(batch, seq int, tokens data.Tokens) error {
-		e, err := NewEvaluator(compute, spec, batch, seq)
+		e, err := NewEvaluator(compute, spec, batch, seq, tokens.Examples().Length > 0)
 		if err != nil {
 			return err
 		}
@@ -54,8 +54,8 @@ func Evaluate(ctx context.Context, store *graph.Store, spec models.Spec, text *T
 			return Score{}, err
 		}
 	}
-	if rest := text.Tokens.Len() - 1 - s.tokens; rest > 0 && !text.Windows {
-		if err := score(1, rest, text.Tokens.From(s.tokens)); err != nil {
+	if rest := text.Tokens.Len() - 1 - s.read; rest > 0 && !text.Windows {
+		if err := score(1, rest, text.Tokens.From(s.read)); err != nil {
 			return Score{}, err
 		}
 	}

@@ -97,7 +97,7 @@ func TestScoreIsTheMeanOverWindows(t *testing.T) {
 	assert.Equal(t, 18, whole.Tokens)
 	assert.InEpsilon(t, mean(want[:18]), whole.Loss, 1e-5)
 
-	e, err := eval.NewEvaluator(graph.Options{Store: store}, spec, 2, spec.Seq)
+	e, err := eval.NewEvaluator(graph.Options{Store: store}, spec, 2, spec.Seq, false)
 	require.NoError(t, err)
 	defer e.Close()
 	for range 2 {

@@ -15,12 +15,13 @@ type Evaluator struct {
 }
 
 // NewEvaluator compiles an evaluation program over o.Store, on o's device, that scores batch
-// windows of seq tokens at a time.
-func NewEvaluator(o graph.Options, spec models.Spec, batch, seq int) (*Evaluator, error) {
+// windows of seq tokens at a time. With accuracy it also counts the answers of a Task that are
+// right, for which it keeps the logits of a batch.
+func NewEvaluator(o graph.Options, spec models.Spec, batch, seq int, accuracy bool) (*Evaluator, error) {
 	if err := checkType(o.Store); err != nil {
 		return nil, err
 	}
-	program, err := models.Compile(spec, batch, seq, models.Outputs{TokenLosses: true}, graph.ProgramOptions{Options: o})
+	program, err := models.Compile(spec, batch, seq, models.Outputs{TokenLosses: true, Logits: accuracy}, graph.ProgramOptions{Options: o})
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func (e *Evaluator) add(ctx context.Context, s *sum, tokens data.Tokens) error {
 	if err != nil {
 		return err
 	}
-	before := s.tokens
+	before := s.read
 	for i := range windows.Batches() {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -59,13 +60,22 @@ func (e *Evaluator) add(ctx context.Context, s *sum, tokens data.Tokens) error {
 		if err != nil {
 			return err
 		}
-		if err := s.add(e.program.Targets, losses.Float32s()[:rows*e.seq]); err != nil {
+		var logits []float32 // [batch * seq, vocab]
+		if e.program.Logits != nil {
+			value, err := graph.Value(e.program.Logits)
+			if err != nil {
+				return err
+			}
+			logits = value.Float32s()
+		}
+		if err := s.add(e.program.Targets, losses.Float32s()[:rows*e.seq], logits); err != nil {
 			return err
 		}
 	}
 	if s.tokenizer != nil {
-		s.bytes += data.TextBytes(s.tokenizer, tokens.Slice(1, 1+s.tokens-before))
+		s.bytes += data.TextBytes(s.tokenizer, tokens.Slice(1, 1+s.read-before))
 	}
+	s.chance = tokens.Examples().Chance
 	return nil
 }
 

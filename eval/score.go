@@ -2,7 +2,9 @@ package eval
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/pkg/errors"
 
@@ -16,6 +18,16 @@ type Score struct {
 	Loss        float64 // mean cross-entropy in nats a token, without z-loss
 	Perplexity  float64 // exp(Loss)
 	BitsPerByte float64 // summed loss in bits over the bytes of the scored text; NaN if the text is unknown, for ids without a tokenizer
+	Accuracy    float64 // of a Task: share of the answers that have the largest logit
+	Chance      float64 // of a Task: the accuracy of guessing; 0: it is text, without Accuracy
+}
+
+// AccuracyText returns ", accuracy 0.9932 (chance 0.2500)" for a Task, otherwise "".
+func (s Score) AccuracyText() string {
+	if s.Chance == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", accuracy %.4f (chance %.4f)", s.Accuracy, s.Chance)
 }
 
 // finite returns an error if the score is not finite, which means that the weights have diverged.
@@ -32,19 +44,22 @@ type scoreJSON struct {
 	Loss        Number `json:"loss"`
 	Perplexity  Number `json:"perplexity"`
 	BitsPerByte Number `json:"bits_per_byte"`
+	Accuracy    Number `json:"accuracy,omitempty"`
+	Chance      Number `json:"chance,omitempty"`
 }
 
-// MarshalJSON writes {"tokens", "loss", "perplexity", "bits_per_byte"}. Values that are not finite,
-// such as the perplexity of a diverged model, become null.
+// MarshalJSON writes {"tokens", "loss", "perplexity", "bits_per_byte"}, and of a Task "accuracy"
+// and "chance". Values that are not finite, such as the perplexity of a diverged model, become
+// null.
 func (s Score) MarshalJSON() ([]byte, error) {
-	return json.Marshal(scoreJSON{s.Tokens, Number(s.Loss), Number(s.Perplexity), Number(s.BitsPerByte)})
+	return json.Marshal(scoreJSON{s.Tokens, Number(s.Loss), Number(s.Perplexity), Number(s.BitsPerByte), Number(s.Accuracy), Number(s.Chance)})
 }
 
 // UnmarshalJSON reads null as NaN.
 func (s *Score) UnmarshalJSON(text []byte) error {
 	var read scoreJSON
 	err := json.Unmarshal(text, &read)
-	*s = Score{read.Tokens, float64(read.Loss), float64(read.Perplexity), float64(read.BitsPerByte)}
+	*s = Score{read.Tokens, float64(read.Loss), float64(read.Perplexity), float64(read.BitsPerByte), float64(read.Accuracy), float64(read.Chance)}
 	return err
 }
 
@@ -53,19 +68,30 @@ type sum struct {
 	tokenizer data.Tokenizer    // nil: the text of the tokens is unknown
 	perToken  func(Token) error // if not nil, called with each token
 	loss      float64
-	tokens    int
+	read      int   // tokens so far
+	tokens    int   // of these the scored ones, which all of a text are
+	hits      int   // of these, the ones with the largest logit
 	bytes     int64 // bytes of the tokens' text
+	chance    float64
 }
 
-// add adds the losses of the next tokens.
-func (s *sum) add(targets []int32, losses []float32) error {
+// add adds the losses of the next tokens; logits [tokens, vocab] are nil for text.
+func (s *sum) add(targets []int32, losses, logits []float32) error {
+	vocab := len(logits) / len(targets)
 	for i, loss := range losses {
+		s.read++
+		if targets[i] < 0 {
+			continue
+		}
 		s.loss += float64(loss)
 		s.tokens++
+		if row := logits[i*vocab:][:vocab]; vocab > 0 && slices.Index(row, slices.Max(row)) == int(targets[i]) {
+			s.hits++
+		}
 		if s.perToken == nil {
 			continue
 		}
-		token := Token{Index: s.tokens, ID: int(targets[i]), Loss: loss}
+		token := Token{Index: s.read, ID: int(targets[i]), Loss: loss}
 		if s.tokenizer != nil {
 			token.Text = s.tokenizer.Decode(targets[i : i+1])
 		}
@@ -84,5 +110,5 @@ func (s *sum) score() (Score, error) {
 	if s.tokenizer != nil {
 		bits = s.loss / math.Ln2 / float64(s.bytes)
 	}
-	return Score{Tokens: s.tokens, Loss: mean, Perplexity: math.Exp(mean), BitsPerByte: bits}, nil
+	return Score{Tokens: s.tokens, Loss: mean, Perplexity: math.Exp(mean), BitsPerByte: bits, Accuracy: float64(s.hits) / float64(s.tokens), Chance: s.chance}, nil
 }

@@ -25,6 +25,7 @@ type Tally struct {
 	seq                                   int
 	windows, positions, tokens, documents []part // sums by window, position, id and document
 	starts                                []int  // for each document, the index of its first token of text
+	read                                  int    // tokens of which starts tells
 }
 
 // part holds the sums over some tokens.
@@ -43,7 +44,7 @@ func (p *part) add(loss float64, bytes int) {
 
 // NewTally returns a Tally for a text that is scored in windows of seq tokens.
 func NewTally(text *Text, seq int) *Tally {
-	t := &Tally{text: text, seq: seq, documents: make([]part, 1), starts: []int{0}}
+	t := &Tally{text: text, seq: seq, documents: make([]part, 1), starts: []int{0}, read: 1}
 	if t.isBOS(0) {
 		t.starts[0] = 1
 	}
@@ -67,10 +68,12 @@ func (t *Tally) Add(token Token) error {
 	add(&t.windows, at/t.seq)
 	add(&t.positions, at%t.seq)
 	add(&t.tokens, token.ID)
-	add(&t.documents, len(t.starts)-1)
-	if t.isBOS(token.Index) {
-		t.starts = append(t.starts, token.Index+1)
+	for ; t.read < token.Index; t.read++ {
+		if t.isBOS(t.read) {
+			t.starts = append(t.starts, t.read+1)
+		}
 	}
+	add(&t.documents, len(t.starts)-1)
 	return nil
 }
 

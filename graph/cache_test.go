@@ -20,7 +20,7 @@ func cachedGraph(rows, seq int) graph.BuildFunc { return cachedGraphOf(rows, seq
 func cachedGraphOf(rows, seq, dim, attentions int) graph.BuildFunc {
 	return func(b *graph.Builder) (graph.Roots, error) {
 		tokens := b.Input("tokens", tensor.Int32, rows, seq)
-		starts := attention.DocumentStarts(b, tokens, 2)
+		starts := attention.DocumentStarts(b, tokens, 2, 0)
 		qkv := embedding.Gather(b, b.Param(graph.ParamSpec{Name: "e", Shape: []int{5, 3, 1, dim}, Init: graph.Normal(1)}), tokens, 1)
 		o := attention.Options{Heads: 1, Seq: seq, Scale: 1, Starts: starts}
 		var roots graph.Roots

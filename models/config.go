@@ -68,10 +68,11 @@ type Config struct {
 
 	MuP *MuP `yaml:"mup" json:"mup,omitempty" help:"maximal update parametrisation; null: the standard one"`
 
-	// MaskDocuments and BOS come from a run's data section: attention stays inside a
-	// document, which begins at BOS.
+	// MaskDocuments, BOS and Separator come from a run's data section: attention stays inside a
+	// document, which begins at BOS, and after an id Separator (0: there is none) goes back to it.
 	MaskDocuments bool `yaml:"-" json:"mask_documents"`
 	BOS           int  `yaml:"-" json:"bos,omitempty"`
+	Separator     int  `yaml:"-" json:"separator,omitempty"`
 }
 
 // Attention describes the attention of each block: its kind, and the settings of all kinds. A

@@ -15,7 +15,7 @@ import (
 func TestDecoding(t *testing.T) {
 	for _, masked := range []bool{false, true} {
 		eachConfig(t, func(t *testing.T, c models.Config) {
-			c.MaskDocuments, c.BOS = masked, bos
+			c.MaskDocuments, c.BOS, c.Separator = masked, bos, bos+1
 			const rows = 3
 			store := graph.NewStore(tensor.Float64, 1)
 			o := graph.Options{Store: store, DType: tensor.Float64, Threads: 2}

@@ -115,6 +115,7 @@ func functionEffects() []effect {
 		slides("sinks", layers.SlidingAttention{Window: 2, Sinks: 2}),
 		slides("layers", layers.SlidingAttention{Window: 2, Sinks: 1, Layers: []int{1}}),
 		{"bos", withDocuments(), func(c *subject) { c.BOS = 4 }, function, same},
+		{"separator", withDocuments(), func(c *subject) { c.Separator = 4 }, function, same},
 		{"ZLoss", m, func(c *subject) { c.ZLoss = 1e-3 }, []string{seenLoss, seenGradients}, append(same, seenLogits, seenTraining)},
 		{"ZLoss", v, func(c *subject) { c.ZLoss = 1e-3 }, []string{seenLoss, seenGradients}, append(same, seenLogits, seenTraining)},
 	}

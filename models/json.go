@@ -97,12 +97,14 @@ func (z Zoo) unmarshal(text []byte) (Config, error) {
 		Model         Config `yaml:"model" json:"-"`
 		MaskDocuments bool   `json:"mask_documents"`
 		BOS           int    `json:"bos"`
+		Separator     int    `json:"separator"`
 	}
 	if err := cmp.Or(json.Unmarshal(text, &sections), json.Unmarshal(text, &read)); err != nil {
 		return Config{}, err
 	}
-	delete(sections, "mask_documents")
-	delete(sections, "bos")
+	for _, key := range []string{"mask_documents", "bos", "separator"} {
+		delete(sections, key)
+	}
 	mup, _ := sections["mup"].(map[string]any)
 	base, _ := mup["base"].(map[string]any)
 	for _, section := range base {
@@ -120,7 +122,7 @@ func (z Zoo) unmarshal(text []byte) (Config, error) {
 	addKinds(kinds, z.FeedForwards())
 	_, err = settings.Reader{Kinds: kinds}.Read(&read, "", whole, nil)
 	c := read.Model
-	c.MaskDocuments, c.BOS = read.MaskDocuments, read.BOS
+	c.MaskDocuments, c.BOS, c.Separator = read.MaskDocuments, read.BOS, read.Separator
 	if c.Attention.isDefault() {
 		c.Attention.Kind = nil
 	}

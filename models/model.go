@@ -108,7 +108,7 @@ func (m *Model) ForwardFrom(tokens, starts *gorgonia.Node) *gorgonia.Node {
 		in.Positions = attention.Positions(m.b, tokens)
 	}
 	if starts == nil && m.spec.MaskDocuments {
-		starts = attention.DocumentStarts(m.b, tokens, m.spec.BOS)
+		starts = attention.DocumentStarts(m.b, tokens, m.spec.BOS, m.spec.Separator)
 	}
 	in.Starts = starts
 	state := m.stream.Embed(in)

@@ -46,7 +46,7 @@ func TestSameModel(t *testing.T) {
 	c.MuP = &models.MuP{OutputMultiplier: 2}
 	assert.EqualError(t, same(m, c), "model.mup: scale of the logits: want 1, got 2")
 	c.MuP = &models.MuP{}
-	c.Dropout, c.MaskDocuments, c.BOS, c.InitStd, c.EmbeddingStd, c.Preset = 0.1, true, 3, 1, 1, "quickstart"
+	c.Dropout, c.MaskDocuments, c.BOS, c.Separator, c.InitStd, c.EmbeddingStd, c.Preset = 0.1, true, 3, 5, 1, 1, "quickstart"
 	assert.NoError(t, same(m, c))
 	assert.NoError(t, same(modeltest.Resolve(t, m).Config, m), "defaults filled in or not")
 	m.Attention.Positions, c.Attention.Positions, c.Seq = models.PositionsALiBi, models.PositionsALiBi, 100

@@ -171,6 +171,8 @@ func (s *Spec) checkNumbers() error {
 		return fieldError("bias", "rmsnorm has no bias: set bias to false or norm to %s", NormLayer)
 	case s.BOS < 0 || s.BOS >= s.Vocab:
 		return fieldError("bos", "want an id below the vocabulary %d, got %d", s.Vocab, s.BOS)
+	case s.Separator < 0 || s.Separator >= s.Vocab:
+		return fieldError("separator", "want an id below the vocabulary %d, got %d", s.Vocab, s.Separator)
 	}
 	return nil
 }

@@ -116,6 +116,7 @@ func badNumbers() []refusal {
 		{"bias", "rmsnorm has no bias: set bias to false or norm to layernorm", tinyMatrix(func(c *models.Config) { c.Norm, c.Bias = models.NormRMS, true })},
 		{"bos", "want an id below the vocabulary 13, got 13", tinyMatrix(func(c *models.Config) { c.MaskDocuments, c.BOS = true, 13 })},
 		{"bos", "want an id below the vocabulary 13, got -1", tinyMatrix(func(c *models.Config) { c.MaskDocuments, c.BOS = true, -1 })},
+		{"separator", "want an id below the vocabulary 13, got 13", tinyMatrix(func(c *models.Config) { c.Separator = 13 })},
 	}
 }
 

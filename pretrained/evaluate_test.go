@@ -126,7 +126,7 @@ func mean(tokens []eval.Token) float64 {
 
 // mean5 returns the mean loss of the 5 tokens after the first window, in a separate row.
 func mean5(t *testing.T, p *pretrained.Model, text string) float64 {
-	e, err := eval.NewEvaluator(graph.Options{Store: p.Store, Threads: 1}, p.Spec, 1, 5)
+	e, err := eval.NewEvaluator(graph.Options{Store: p.Store, Threads: 1}, p.Spec, 1, 5, false)
 	require.NoError(t, err)
 	defer e.Close()
 	var row []int32

@@ -99,7 +99,7 @@ func TestModelFileServes(t *testing.T) {
 	require.Equal(t, modeltest.Values(modeltest.NewStore(t, resolved(t, c), tensor.Float32, 1)), modeltest.Values(p.Store))
 	count := len(p.Store.Params())
 	c.Layers = 2
-	_, err = eval.NewEvaluator(graph.Options{Store: p.Store}, resolved(t, c), 1, 4)
+	_, err = eval.NewEvaluator(graph.Options{Store: p.Store}, resolved(t, c), 1, 4, false)
 	require.ErrorContains(t, err, `parameter "blocks.1.attention.norm": the store does not have it`)
 	require.Len(t, p.Store.Params(), count)
 	require.False(t, strings.Contains(err.Error(), "\n"))

@@ -185,12 +185,13 @@ func resolve(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *se
 
 // readerOf returns a reader for configs whose sections may hold the kinds that a zoo lists.
 func readerOf(zoo models.Zoo) settings.Reader {
-	k := settings.Kinds{}
+	k, generated := settings.Kinds{}, data.Generated{Number: 100_000}
 	addKinds[stream.Design](k, zoo)
 	addKinds[layers.AttentionDesign](k, zoo)
 	addKinds[layers.FeedForwardDesign](k, zoo)
 	addKinds[Optim](k, zoo, AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()})
-	addKinds[data.Source](k, zoo, data.Goroot{}, data.Files{}, data.Shards{})
+	addKinds[data.Source](k, zoo, data.Goroot{}, data.Files{}, data.Shards{}, data.MQAR{Generated: generated, Vocabulary: 256, Length: 64, Pairs: 4, Power: 0.01},
+		data.Memorization{Generated: generated, Pairs: 1024, Values: 64, Asked: 32}, data.BottleneckCopy{Generated: generated, Vocabulary: 64, Tokens: 16})
 	addKinds[Schedule](k, zoo, optim.WarmupCosine{}, optim.WarmupStableDecay{}, optim.Constant{})
 	return settings.Reader{Kinds: k, Renamed: renamed}
 }
@@ -267,6 +268,11 @@ func (r *Run) complete(file string, where *settings.Positions) error {
 	if r.Model.Vocab < tokenizer.Vocab() {
 		return where.Errorf("model.vocab", "want >= %d, the ids of tokenizer %s, got %d", tokenizer.Vocab(), r.Data.Tokenizer, r.Model.Vocab)
 	}
+	if task, ok := r.Data.Source.(data.Task); ok {
+		if err := r.completeTask(task.Examples(), where); err != nil {
+			return err
+		}
+	}
 	if err := r.completeModel(where); err != nil {
 		return err
 	}
@@ -279,5 +285,20 @@ func (r *Run) complete(file string, where *settings.Positions) error {
 	}
 	r.Model.BOS = int(tokenizer.BOS())
 	r.Device.complete()
+	return nil
+}
+
+// completeTask makes rows of whole examples, and turns the mask on that a task is made for.
+func (r *Run) completeTask(of data.Examples, where *settings.Positions) error {
+	if where.Of("model.seq") == "" {
+		r.Model.Seq = of.Length
+	}
+	if r.Model.Seq%max(1, of.Length) != 0 {
+		return where.Errorf("model.seq", "want a multiple of the %d tokens of an example of source %s, got %d", of.Length, r.Data.Source.Name(), r.Model.Seq)
+	}
+	if where.Of("data.mask_documents") == "" {
+		r.Data.MaskDocuments = of.Separator > 0
+	}
+	r.Model.Separator = of.Separator
 	return nil
 }

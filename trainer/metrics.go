@@ -30,6 +30,8 @@ type Metrics struct {
 	Norms    *Norms         `json:"norms,omitempty"`   // sizes inside the model, at the steps that log them
 	ValLoss  *eval.Number   `json:"val_loss,omitempty"`
 	ValBits  *eval.Number   `json:"val_bits_per_byte,omitempty"`
+
+	ValAccuracy *eval.Number `json:"val_accuracy,omitempty"` // of a task
 }
 
 // metricsLog appends to metrics.jsonl and keeps the curve of the loss.

@@ -103,7 +103,7 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 	if t.scores = t.checkValidation(t.corpus) == nil; t.scores && t.leads() {
 		compute := c.Device.Options(t.store)
 		compute.Context = ctx
-		if t.eval, err = eval.NewEvaluator(compute, c.Spec(), c.Train.Batch, c.Model.Seq); err != nil {
+		if t.eval, err = eval.NewEvaluator(compute, c.Spec(), c.Train.Batch, c.Model.Seq, t.corpus.Val.Tokens.Examples().Length > 0); err != nil {
 			return err
 		}
 	}

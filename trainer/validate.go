@@ -49,7 +49,8 @@ func (t *Trainer) unvalidated() bool {
 	case !t.validates() || t.step() == 0 || !t.leads():
 		return false
 	case t.score != nil:
-		return last && t.score.Tokens != t.scoredTokens(t.validationTokens(t.corpus).Len())
+		tokens := t.validationTokens(t.corpus)
+		return last && t.score.Tokens != tokens.Slice(1, 1+t.scoredTokens(tokens.Len())).Targets()
 	}
 	return last || t.last.Step == t.step() && t.last.ValLoss == nil
 }
@@ -68,10 +69,14 @@ func (t *Trainer) validate(ctx context.Context) error {
 	t.stopAt(t.reached()) // the state says it
 	loss, bits := eval.Number(score.Loss), eval.Number(score.BitsPerByte)
 	t.last.ValLoss, t.last.ValBits = &loss, &bits
+	if score.Chance > 0 {
+		accuracy := eval.Number(score.Accuracy)
+		t.last.ValAccuracy = &accuracy
+	}
 	if score.Loss < t.best {
 		t.best, t.bestStep = score.Loss, t.step()
 	}
-	t.report.Note(fmt.Sprintf("step %d  validation loss %.4f, perplexity %.3f, %.4f bits per byte", t.step(), score.Loss, score.Perplexity, score.BitsPerByte))
+	t.report.Note(fmt.Sprintf("step %d  validation loss %.4f, perplexity %.3f, %.4f bits per byte%s", t.step(), score.Loss, score.Perplexity, score.BitsPerByte, score.AccuracyText()))
 	if t.last.Step == t.step() { // false if an earlier program's run has lost its metrics
 		if err := t.record(); err != nil {
 			return err

@@ -108,6 +108,9 @@ func (s textScore) text() string {
 	if !math.IsNaN(s.score.BitsPerByte) {
 		text += fmt.Sprintf("bits per byte  %s\n", within("%.6f", s.score.BitsPerByte, s.stderr.BitsPerByte))
 	}
+	if s.score.Chance > 0 {
+		text += fmt.Sprintf("accuracy       %.6f\nchance         %.6f\n", s.score.Accuracy, s.score.Chance)
+	}
 	return text
 }
 
@@ -142,6 +145,8 @@ type scoreJSON struct {
 	PerpError   eval.Number `json:"perplexity_stderr"`
 	BitsPerByte eval.Number `json:"bits_per_byte"`
 	BitsError   eval.Number `json:"bits_per_byte_stderr"`
+	Accuracy    eval.Number `json:"accuracy,omitempty"`
+	Chance      eval.Number `json:"chance,omitempty"`
 	By          string      `json:"by,omitempty"`
 	Groups      []groupJSON `json:"groups,omitempty"`
 }
@@ -159,7 +164,7 @@ type groupJSON struct {
 
 func (s textScore) json(by string, named bool) any {
 	j := scoreJSON{Tokens: s.score.Tokens, Loss: eval.Number(s.score.Loss), LossError: eval.Number(s.stderr.Loss), Perplexity: eval.Number(s.score.Perplexity),
-		PerpError: eval.Number(s.stderr.Perplexity), BitsPerByte: eval.Number(s.score.BitsPerByte), BitsError: eval.Number(s.stderr.BitsPerByte), By: by}
+		PerpError: eval.Number(s.stderr.Perplexity), BitsPerByte: eval.Number(s.score.BitsPerByte), BitsError: eval.Number(s.stderr.BitsPerByte), Accuracy: eval.Number(s.score.Accuracy), Chance: eval.Number(s.score.Chance), By: by}
 	if named {
 		j.Checkpoint = s.checkpoint
 	}

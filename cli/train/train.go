@@ -222,7 +222,7 @@ func (c *call) finish(ctx context.Context, run *runconfig.Run, t *trainer.Traine
 		text = fmt.Sprintf("stopped after step %d of %d by %s%s\n", r.Steps, run.TotalSteps(), r.Stopped, oddities(r))
 	}
 	if r.Final != nil {
-		text += fmt.Sprintf("validation: %.4f bits per byte, loss %.4f, perplexity %.3f over %d tokens\n", r.Final.BitsPerByte, r.Final.Loss, r.Final.Perplexity, r.Final.Tokens)
+		text += fmt.Sprintf("validation: %.4f bits per byte, loss %.4f, perplexity %.3f over %d tokens%s\n", r.Final.BitsPerByte, r.Final.Loss, r.Final.Perplexity, r.Final.Tokens, r.Final.AccuracyText())
 	}
 	if err := out.Print(text); err != nil {
 		return err

@@ -91,7 +91,7 @@ func TestBadShapes(t *testing.T) {
 		}, "targets: want 3, one a token, got shape (4)"},
 		{func(b *graph.Builder) *gorgonia.Node { return loss.Tokens(b, f(3, 5), f(5, 7), f(3), loss.Options{}) }, "input 2: want int32"},
 		{func(b *graph.Builder) *gorgonia.Node { return attention.Positions(b, n(6)) }, "tokens: want [batch, seq], got int32 (6)"},
-		{func(b *graph.Builder) *gorgonia.Node { return attention.DocumentStarts(b, f(2, 3), 0) }, "input 0: want int32, got float32"},
+		{func(b *graph.Builder) *gorgonia.Node { return attention.DocumentStarts(b, f(2, 3), 0, 0) }, "input 0: want int32, got float32"},
 		{func(b *graph.Builder) *gorgonia.Node { return elementwise.Dropout(b, f(2, 3), -0.1) }, "want a rate in [0, 1), got -0.1"},
 		{func(b *graph.Builder) *gorgonia.Node { return elementwise.Dropout(b, f(2, 3), 1) }, "got 1"},
 		{func(b *graph.Builder) *gorgonia.Node { return elementwise.Dropout(b, f(2, 3), math.NaN()) }, "got NaN"},

@@ -137,7 +137,7 @@ func cachedAttention(s attentionShape, vocab int) graph.BuildFunc {
 		tokens := b.Input("tokens", tensor.Int32, s.batch, s.seq)
 		o := s.options()
 		if s.starts {
-			o.Starts = DocumentStarts(b, tokens, 2)
+			o.Starts = DocumentStarts(b, tokens, 2, 0)
 		}
 		qkv := embedding.Gather(b, b.Param(graph.ParamSpec{Name: "e", Shape: []int{vocab, 3, s.heads, s.dim}, Init: graph.Normal(1)}), tokens, 1)
 		return graph.Roots{Outputs: gorgonia.Nodes{Causal(b, qkv, o)}}, nil

@@ -78,8 +78,11 @@ func tokenCases() []optest.Case {
 				return positions
 			}},
 		{Name: "DocumentStarts", Ints: []optest.IntInput{{Shape: []int{3, 11}, Draw: optest.Below(4)}}, NoGradient: true,
-			Build: func(b *graph.Builder, _, ids gorgonia.Nodes) *gorgonia.Node { return DocumentStarts(b, ids[0], bos) },
-			Want:  func(_ [][]float64, ids [][]int32) []float64 { return wantStarts(ids[0], 11, bos) }},
+			Build: func(b *graph.Builder, _, ids gorgonia.Nodes) *gorgonia.Node { return DocumentStarts(b, ids[0], bos, 0) },
+			Want:  func(_ [][]float64, ids [][]int32) []float64 { return wantStarts(ids[0], 11, bos, 0) }},
+		{Name: "DocumentStarts with a separator", Ints: []optest.IntInput{{Shape: []int{3, 11}, Draw: optest.Below(4)}}, NoGradient: true,
+			Build: func(b *graph.Builder, _, ids gorgonia.Nodes) *gorgonia.Node { return DocumentStarts(b, ids[0], bos, 3) },
+			Want:  func(_ [][]float64, ids [][]int32) []float64 { return wantStarts(ids[0], 11, bos, 3) }},
 	}
 }
 
@@ -166,7 +169,7 @@ func wantRotation(v []float64, position int, o Options) []float64 {
 }
 
 // wantStarts finds document starts: a document begins at a BOS that does not follow a BOS.
-func wantStarts(tokens []int32, seq int, bos int32) []float64 {
+func wantStarts(tokens []int32, seq int, bos, separator int32) []float64 {
 	var starts []float64
 	start := 0
 	for i, id := range tokens {
@@ -175,6 +178,8 @@ func wantStarts(tokens []int32, seq int, bos int32) []float64 {
 		}
 		if id == bos && (i%seq == 0 || tokens[i-1] != bos) {
 			start = i % seq
+		} else if separator > 0 && i%seq > 0 && tokens[i-1] == separator {
+			start = i%seq - 1
 		}
 		starts = append(starts, float64(start))
 	}

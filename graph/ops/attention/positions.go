@@ -55,18 +55,22 @@ func (k positions) Run(c *graph.Call) {
 // documentStarts finds where each token's document starts.
 type documentStarts struct {
 	graph.NoGradient
-	bos   int32
-	cache *graph.Cache
+	bos, separator int32
+	cache          *graph.Cache
 }
 
 // DocumentStarts returns, for each token, the index in its row of the first token of its document,
 // [batch, seq] Int32. A document begins at a BOS whose previous token is not a BOS, so that a run
-// of BOS opens one document; a row may begin inside a document. tokens is [batch, seq] Int32.
-func DocumentStarts(b *graph.Builder, tokens *gorgonia.Node, bos int) *gorgonia.Node {
-	return b.Apply(documentStarts{bos: int32(bos), cache: b.Cache()}, tokens)
+// of BOS opens one document; a row may begin inside a document. With a separator, an id above 0,
+// the tokens after one start at it; it starts itself where the tokens before it do. tokens is
+// [batch, seq] Int32.
+func DocumentStarts(b *graph.Builder, tokens *gorgonia.Node, bos, separator int) *gorgonia.Node {
+	return b.Apply(documentStarts{bos: int32(bos), separator: int32(separator), cache: b.Cache()}, tokens)
 }
 
-func (k documentStarts) String() string { return fmt.Sprintf("DocumentStarts(bos=%d)", k.bos) }
+func (k documentStarts) String() string {
+	return fmt.Sprintf("DocumentStarts(bos=%d, separator=%d)", k.bos, k.separator)
+}
 
 // ReadsInts returns true for the tokens.
 func (documentStarts) ReadsInts(int) bool { return true }
@@ -86,8 +90,11 @@ func (k documentStarts) Run(c *graph.Call) {
 		}
 		for i := range end {
 			id := tokens[row*seq+i]
-			if id == k.bos && previous != k.bos {
+			switch {
+			case id == k.bos && previous != k.bos:
 				start = first + int32(i)
+			case k.separator > 0 && previous == k.separator:
+				start = first + int32(i) - 1
 			}
 			starts[row*seq+i], previous = start, id
 		}
