@@ -44,16 +44,18 @@ func (a *adamW) WidthDivisor(ratio float64) (float64, error) { return ratio, nil
 // Unit returns 1 entry, because Adam updates every entry on its own.
 func (a *adamW) Unit(*graph.Param) (entries int, work float64) { return 1, 1 }
 
-// Update makes one pass over each parameter.
+// Update makes one pass over all parameters.
 func (a *adamW) Update(rows []*Row, n Now) {
 	for _, r := range rows {
 		p := r.Param
 		d := kernel.AdamWParams{LR: n.Factor * r.Rate, Beta1: a.beta1, Beta2: a.beta2, Eps: a.eps, Decay: n.Factor * r.Decay,
 			Step: n.Step, GradScale: n.GradScale}
 		if p.Value.Dtype() == tensor.Float64 {
-			a.f64.Run(n.Pool, p.Value.Float64s()[r.From:r.To], p.Grad.Float64s()[r.From:r.To], p.Moment1.Float64s(), p.Moment2.Float64s(), d)
+			a.f64.Add(p.Value.Float64s()[r.From:r.To], p.Grad.Float64s()[r.From:r.To], p.Moment1.Float64s(), p.Moment2.Float64s(), d)
 		} else {
-			a.f32.Run(n.Pool, p.Value.Float32s()[r.From:r.To], p.Grad.Float32s()[r.From:r.To], p.Moment1.Float32s(), p.Moment2.Float32s(), d)
+			a.f32.Add(p.Value.Float32s()[r.From:r.To], p.Grad.Float32s()[r.From:r.To], p.Moment1.Float32s(), p.Moment2.Float32s(), d)
 		}
 	}
+	a.f64.Run(n.Pool)
+	a.f32.Run(n.Pool)
 }

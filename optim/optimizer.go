@@ -187,20 +187,20 @@ func (o *Optimizer) SumSquares() (float64, error) {
 	if o.device != nil {
 		return o.device.SumSquares()
 	}
-	sum := 0.0
 	for _, r := range o.rows {
 		grad := r.Param.Grad
 		switch {
 		case grad == nil:
+			o.norm = normKernels{}
 			return 0, errors.Errorf("optim: parameter %q: want a gradient, got none: run a program with Gradients first", r.Param.Name)
 		case r.From == r.To:
 		case grad.Dtype() == tensor.Float64:
-			sum += o.norm.f64.SumSquares(o.pool, grad.Float64s()[r.From:r.To])
+			o.norm.f64.Add(grad.Float64s()[r.From:r.To])
 		default:
-			sum += o.norm.f32.SumSquares(o.pool, grad.Float32s()[r.From:r.To])
+			o.norm.f32.Add(grad.Float32s()[r.From:r.To])
 		}
 	}
-	return sum, nil
+	return o.norm.f64.SumSquares(o.pool) + o.norm.f32.SumSquares(o.pool), nil
 }
 
 // Close ends the optimizer's workers and gives back its memory on a device.

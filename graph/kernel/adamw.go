@@ -14,14 +14,15 @@ type AdamWParams struct {
 	GradScale float64 // factor of the gradient: clipping, accumulation
 }
 
-// AdamW updates parameters (Loshchilov & Hutter 2019, arXiv 1711.05101, algorithm 2).
+// AdamW updates parameters (Loshchilov & Hutter 2019, arXiv 1711.05101, algorithm 2): Add names
+// them, and Run updates all of them together, so that small ones do not make workers wait.
 type AdamW[T Float] struct {
-	task adamWTask[T]
-	path path
+	tasks sequence[adamWTask[T]]
+	path  path
 }
 
-// Run takes one step in one pass over a parameter w, its gradient g and its moments m and v, all of
-// the same length; m and v start at zero:
+// Add adds a parameter w, its gradient g and its moments m and v, all of the same length, to those
+// of the next Run, which takes one step in one pass over them; m and v start at zero:
 //
 //	s = GradScale * g
 //	m = Beta1 m + (1-Beta1) s
@@ -31,16 +32,18 @@ type AdamW[T Float] struct {
 // The moments are computed as m + (1-Beta1) (s - m), and v in the same way. Rounding a Beta close
 // to 1 to float32 would change 1-Beta noticeably, which would bias the moments; rounding 1-Beta
 // does not. g is not changed.
-func (k *AdamW[T]) Run(p *Pool, w, g, m, v []T, d AdamWParams) {
+func (k *AdamW[T]) Add(w, g, m, v []T, d AdamWParams) {
 	step := float64(max(1, d.Step))
-	k.task = adamWTask[T]{
+	*k.tasks.add(len(w)) = adamWTask[T]{
 		w: w, g: g[:len(w)], m: m[:len(w)], v: v[:len(w)], d: d,
 		rate:    d.LR / (1 - math.Pow(d.Beta1, step)),
 		correct: 1 / (1 - math.Pow(d.Beta2, step)),
 		path:    pathOf[T](k.path),
 	}
-	p.Do(len(w), &k.task)
 }
+
+// Run updates the parameters.
+func (k *AdamW[T]) Run(p *Pool) { k.tasks.run(p) }
 
 type adamWTask[T Float] struct {
 	w, g, m, v    []T
@@ -49,7 +52,7 @@ type adamWTask[T Float] struct {
 	path          path
 }
 
-func (t *adamWTask[T]) Part(_, lo, hi int) {
+func (t adamWTask[T]) Part(_, lo, hi int) {
 	w := t.w[lo:hi]
 	g, m, v := t.g[lo:hi][:len(w)], t.m[lo:hi][:len(w)], t.v[lo:hi][:len(w)]
 	new1, new2 := T(1-t.d.Beta1), T(1-t.d.Beta2)

@@ -42,7 +42,9 @@ func testAdamW[T Float](t *testing.T, tolerance float64) {
 					g[i] *= T(math.Pow(10, float64(-i%9)))
 				}
 				kept := slices.Clone(g)
-				k.Run(p, w, g, m, v, d)
+				k.Add(w[:n/2], g[:n/2], m[:n/2], v[:n/2], d)
+				k.Add(w[n/2:], g[n/2:], m[n/2:], v[n/2:], d)
+				k.Run(p)
 				require.Equal(t, kept, g, "g is not changed")
 				naiveAdamW(wantW, widen(g), wantM, wantV, d)
 			}
@@ -66,7 +68,8 @@ func TestAdamWMomentsAreNotBiased(t *testing.T) {
 	d := AdamWParams{Beta1: 0.99, Beta2: 0.999, Eps: 1e-8, GradScale: 1}
 	var k AdamW[float32]
 	for d.Step = 1; d.Step <= 1000; d.Step++ {
-		k.Run(nil, w, g, m, v, d)
+		k.Add(w, g, m, v, d)
+		k.Run(nil)
 		naiveAdamW(wantW, widen(g), wantM, wantV, d)
 	}
 	var biasM, biasV float64
@@ -84,15 +87,17 @@ func TestAdamWFirstStep(t *testing.T) {
 	w, m, v := []float64{1, 1, 1, 1}, make([]float64, 4), make([]float64, 4)
 	g := []float64{1e-3, -1e-3, 100, 0}
 	var k AdamW[float64]
-	k.Run(nil, w, g, m, v, AdamWParams{LR: 0.1, Beta1: 0.9, Beta2: 0.999, Eps: 1e-12, Step: 1, GradScale: 1})
+	k.Add(w, g, m, v, AdamWParams{LR: 0.1, Beta1: 0.9, Beta2: 0.999, Eps: 1e-12, Step: 1, GradScale: 1})
+	k.Run(nil)
 	requireNear(t, []float64{0.9, 1.1, 0.9, 1}, w, 1e-9, "w")
 }
 
 func TestAdamWDecayAlone(t *testing.T) {
 	w := []float64{2, -4}
 	var k AdamW[float64]
-	k.Run(nil, w, make([]float64, 2), make([]float64, 2), make([]float64, 2),
+	k.Add(w, make([]float64, 2), make([]float64, 2), make([]float64, 2),
 		AdamWParams{LR: 0.1, Beta1: 0.9, Beta2: 0.95, Eps: 1e-8, Decay: 0.25, Step: 3, GradScale: 1})
+	k.Run(nil)
 	require.Equal(t, []float64{1.5, -3}, w)
 }
 
@@ -102,7 +107,8 @@ func TestAdamWWarmAllocatesNothing(t *testing.T) {
 	p := NewPool(2)
 	var k AdamW[float32]
 	requireNoAllocations(t, func() {
-		k.Run(p, w, w, m, v, AdamWParams{LR: 0.1, Beta1: 0.9, Beta2: 0.95, Eps: 1e-8, Step: 1, GradScale: 1})
+		k.Add(w, w, m, v, AdamWParams{LR: 0.1, Beta1: 0.9, Beta2: 0.95, Eps: 1e-8, Step: 1, GradScale: 1})
+		k.Run(p)
 	})
 }
 
@@ -113,7 +119,8 @@ func BenchmarkAdamW(b *testing.B) {
 	d := AdamWParams{LR: 1e-4, Beta1: 0.9, Beta2: 0.95, Eps: 1e-8, Decay: 1e-5, Step: 1, GradScale: 1}
 	var k AdamW[float32]
 	for b.Loop() {
-		k.Run(nil, w, g, m, v, d)
+		k.Add(w, g, m, v, d)
+		k.Run(nil)
 	}
 	reportPerElement(b, n)
 }

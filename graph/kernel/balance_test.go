@@ -1,9 +1,12 @@
 package kernel
 
 import (
+	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // leastBalance is what the mean worker's share must be of the busiest worker's, at the sizes of
@@ -113,5 +116,54 @@ func TestLossIsBalanced(t *testing.T) {
 			all, most = shares(threads, tokens, func(int) int { return 1 })
 			assertBalanced(t, threads, all, most, "float32", vocab)
 		}
+	})
+}
+
+// leastEmbeddingBalance is less, because no cache line of a frequent token's row is divided.
+const leastEmbeddingBalance = 0.8
+
+// TestEmbeddingGradIsBalanced, for the bytes of a text; an addition costs 1.
+func TestEmbeddingGradIsBalanced(t *testing.T) {
+	text, err := os.ReadFile("sumrows.go")
+	require.NoError(t, err)
+	const vocab, width = 128, 384
+	ids, dtable := make([]int32, len(text)), make([]float32, vocab*width)
+	for i, letter := range text {
+		ids[i] = int32(letter)
+	}
+	k := embeddingBackward[float32]{dtable: dtable, dout: slices.Repeat([]float32{1}, len(ids)*width), ids: ids, width: width, scale: 1, accumulate: true}
+	items := k.weigh(vocab)
+	forManyThreads(func(threads int) {
+		clear(dtable)
+		all, most := 0, 0
+		for w := range threads {
+			k.Part(w, w*items/threads, (w+1)*items/threads)
+			before := all
+			all = int(sumAbout(portable, dtable, 0))
+			most = max(most, all-before)
+		}
+		assert.Equal(t, len(ids)*width, all)
+		assert.GreaterOrEqual(t, float64(all), leastEmbeddingBalance*float64(threads*most), "%d threads", threads)
+	})
+}
+
+// TestOptimizerIsBalanced: all parameters are divided together, however small.
+func TestOptimizerIsBalanced(t *testing.T) {
+	forManyThreads(func(threads int) {
+		p := NewPool(threads)
+		p.Simulate()
+		var adam AdamW[float32]
+		var norm GlobalNorm[float32]
+		const blocks = 80
+		for range blocks {
+			w := make([]float32, squaresBlock)
+			adam.Add(w, w, w, w, AdamWParams{})
+			norm.Add(w)
+		}
+		p.BeginRun()
+		norm.SumSquares(p)
+		adam.Run(p)
+		p.EndRun(&Simulation{})
+		assert.Equal(t, []int{blocks, blocks * squaresBlock}, p.items)
 	})
 }

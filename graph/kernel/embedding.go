@@ -37,7 +37,7 @@ func (k *Embedding[T]) Backward(p *Pool, dtable, dout []T, ids []int32, vocab, w
 		dtable: dtable[:vocab*width], dout: dout[:len(ids)*width], ids: ids,
 		width: width, scale: T(scale), accumulate: accumulate, path: pathOf[T](k.path),
 	}
-	p.Do(columnGroups(width), &k.backward)
+	p.Do(k.backward.weigh(vocab), &k.backward)
 	return nil
 }
 
@@ -66,7 +66,9 @@ func (k *embeddingForward[T]) Part(_, lo, hi int) {
 	}
 }
 
-// embeddingBackward is divided among workers by columns: each worker goes over all tokens in order.
+// embeddingBackward is divided among workers by entries of the table, each of which counts as much
+// as the tokens that are added to it: each worker goes over all tokens in order. So that weighing
+// takes little time in a large vocabulary, several rows share a weight.
 type embeddingBackward[T Float] struct {
 	dtable, dout []T
 	ids          []int32
@@ -74,21 +76,46 @@ type embeddingBackward[T Float] struct {
 	scale        T
 	accumulate   bool
 	path         path
+	weights      [embeddingWeights]int // row v has number v % embeddingWeights
+}
+
+const embeddingWeights = 512
+
+// weigh finds the weights and returns what all entries together weigh.
+func (k *embeddingBackward[T]) weigh(vocab int) int {
+	total := 2 * len(k.ids)
+	if !k.accumulate { // rows are cleared, too
+		total += vocab
+		for i := range k.weights {
+			k.weights[i] = (vocab + embeddingWeights - 1 - i) / embeddingWeights
+		}
+	}
+	for _, id := range k.ids {
+		k.weights[id%embeddingWeights] += 2
+	}
+	return total * k.width
 }
 
 func (k *embeddingBackward[T]) Part(_, lo, hi int) {
-	first, end := groupColumns(lo, hi, k.width)
-	if first == end {
-		return
-	}
-	if !k.accumulate {
-		for row := 0; row < len(k.dtable); row += k.width {
+	var columns [embeddingWeights]struct{ first, end int } // of the rows with this weight
+	at := 0
+	for i, weight := range k.weights {
+		group := func(item int) int { return columnGroups(max(0, item-at) / max(1, weight)) }
+		first, end := groupColumns(group(lo), group(hi), k.width)
+		columns[i].first, columns[i].end = first, end
+		at += weight * k.width
+		if k.accumulate || first == end {
+			continue
+		}
+		for row := i * k.width; row < len(k.dtable); row += embeddingWeights * k.width {
 			clear(k.dtable[row+first : row+end])
 		}
 	}
 	for t, id := range k.ids {
-		row := int(id) * k.width
-		addMultiple(k.path, k.dtable[row+first:row+end], k.dout[t*k.width+first:t*k.width+end], k.scale)
+		if c := columns[id%embeddingWeights]; c.first < c.end {
+			row, from := int(id)*k.width, t*k.width
+			addMultiple(k.path, k.dtable[row+c.first:row+c.end], k.dout[from+c.first:from+c.end], k.scale)
+		}
 	}
 }
 

@@ -1,24 +1,30 @@
 package kernel
 
-// GlobalNorm computes the squared Euclidean norm of one parameter's gradient. The global norm for
-// gradient clipping is the square root of the sum over all parameters.
+// GlobalNorm computes the squared Euclidean norm of the gradients of all parameters together, whose
+// square root is the global norm for gradient clipping.
 type GlobalNorm[T Float] struct {
-	task sumSquaresTask[T]
-	path path
+	tasks sequence[sumSquaresTask[T]]
+	path  path
 }
 
-// SumSquares returns the sum of x^2 in float64: first over blocks of 4096 elements, then over the
-// blocks in order, so that the result does not depend on the number of threads. A NaN or an
-// infinity in xs makes the result NaN or +Inf.
-func (k *GlobalNorm[T]) SumSquares(p *Pool, xs []T) float64 {
-	t := &k.task
+// Add adds a parameter's gradient to those of the next SumSquares.
+func (k *GlobalNorm[T]) Add(xs []T) {
 	blocks := (len(xs) + squaresBlock - 1) / squaresBlock
-	t.x, t.sums = xs, grow(t.sums, blocks)
-	t.path = pathOf[T](k.path)
-	p.Do(blocks, t)
-	var total float64
-	for _, s := range t.sums {
-		total += s
+	t := k.tasks.add(blocks)
+	t.x, t.sums, t.path = xs, grow(t.sums, blocks), pathOf[T](k.path)
+}
+
+// SumSquares returns the sum of x^2 in float64: over blocks of 4096 elements of a gradient, then
+// over its blocks, then over the gradients, all in order, so that the result does not depend on the
+// number of threads. A NaN or an infinity makes the result NaN or +Inf.
+func (k *GlobalNorm[T]) SumSquares(p *Pool) float64 {
+	total := 0.0
+	for _, t := range k.tasks.run(p) {
+		gradient := 0.0
+		for _, s := range t.sums {
+			gradient += s
+		}
+		total += gradient
 	}
 	return total
 }
@@ -31,7 +37,7 @@ type sumSquaresTask[T Float] struct {
 	path path
 }
 
-func (t *sumSquaresTask[T]) Part(_, lo, hi int) {
+func (t sumSquaresTask[T]) Part(_, lo, hi int) {
 	for b := lo; b < hi; b++ {
 		x := t.x[b*squaresBlock : min((b+1)*squaresBlock, len(t.x))]
 		t.sums[b] = dotProduct(t.path, x, x) // in float64: a gradient's square may lie outside float32's range

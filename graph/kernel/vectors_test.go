@@ -102,7 +102,8 @@ var vectorCases = []vectorCase{
 			s[3][i] = v * v
 		}
 		k := AdamW[float32]{path: p}
-		k.Run(nil, s[0], s[1], s[2], s[3], AdamWParams{LR: 0.1, Beta1: 0.9, Beta2: 0.95, Eps: 1e-8, Decay: 0.01, Step: 3, GradScale: 0.5})
+		k.Add(s[0], s[1], s[2], s[3], AdamWParams{LR: 0.1, Beta1: 0.9, Beta2: 0.95, Eps: 1e-8, Decay: 0.01, Step: 3, GradScale: 0.5})
+		k.Run(nil)
 		return nil
 	}},
 	{"blockedSum", 1, func(p path, s [][]float32) []float64 {
