@@ -21,7 +21,7 @@ import (
 // metrics and places of patching.
 func TestAttributionPatching(t *testing.T) {
 	t.Parallel()
-	for name, c := range zoo(t) {
+	for name, c := range few(t) {
 		c := varied(t, c, func(c *models.Config) { c.MaskDocuments = false })
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
 		corrupt := tokensFor(c, c.Seq, 6)

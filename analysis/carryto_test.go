@@ -21,7 +21,7 @@ import (
 // the constants add up to what the site read in the run.
 func TestCarryToSums(t *testing.T) {
 	t.Parallel()
-	for name, c := range withOptions(t, zoo(t)) {
+	for name, c := range withOptions(t, few(t)) {
 		t.Run(name, func(t *testing.T) {
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
 			run, err := analysis.Run(store, c, tokensFor(c, c.Seq, 3), readHooks(t, store, c)...)

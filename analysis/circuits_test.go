@@ -259,7 +259,7 @@ func headName(layer, head int) string { return fmt.Sprintf("blocks.%d.attention.
 // in pictures.
 func TestCircuitsOfEveryStream(t *testing.T) {
 	t.Parallel()
-	for name, c := range zoo(t) {
+	for name, c := range few(t) {
 		if !supports(c, weighted) {
 			continue
 		}

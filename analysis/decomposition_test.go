@@ -41,7 +41,7 @@ func tokensFor(c models.Spec, n int, seed uint64) []int32 {
 // TestDecomposeRows: in a run of several rows each row has the same terms as in a run by itself.
 func TestDecomposeRows(t *testing.T) {
 	t.Parallel()
-	for name, c := range zoo(t) {
+	for name, c := range few(t) {
 		t.Run(name, func(t *testing.T) {
 			store, seq := modeltest.PerturbedStore(t, c, tensor.Float64), 4
 			names, err := analysis.DecompositionNames(store, c)
@@ -76,7 +76,7 @@ func TestDecomposeRows(t *testing.T) {
 // TestDecomposeOneToken: the terms of a prompt of one token add up, too.
 func TestDecomposeOneToken(t *testing.T) {
 	t.Parallel()
-	for name, c := range zoo(t) {
+	for name, c := range few(t) {
 		t.Run(name, func(t *testing.T) {
 			run, err := analysis.Run(modeltest.PerturbedStore(t, c, tensor.Float64), c, []int32{4})
 			require.NoError(t, err)
@@ -93,11 +93,11 @@ func TestDecomposeOneToken(t *testing.T) {
 // in float32.
 func TestDecompositionSums(t *testing.T) {
 	t.Parallel()
-	all := withOptions(t, zoo(t))
-	all["vector/mup/input"] = varied(t, all["vector/mup"], func(c *models.Config) {
+	all := withOptions(t, few(t))
+	all["vector/mup/input"] = varied(t, zoo(t)["vector/mup"], func(c *models.Config) {
 		c.MuP = &models.MuP{Base: models.MuPBase{Stream: vectorOf(6)}, InputMultiplier: 2.5}
 	})
-	all["vector/soft-cap"] = varied(t, all["vector/mup"], softCapped)
+	all["vector/soft-cap"] = varied(t, zoo(t)["vector/mup"], softCapped)
 	for name, c := range all {
 		t.Run(name, func(t *testing.T) {
 			bounds := map[tensor.Dtype]float64{tensor.Float64: 1e-12}
@@ -140,7 +140,7 @@ func checkLogits(t *testing.T, run *cache.Cache, d *analysis.Decomposition, toke
 func TestLastTermIsWhatAblationTakesAway(t *testing.T) {
 	t.Parallel()
 	left := excepted(t, "last term")
-	for name, c := range zoo(t) {
+	for name, c := range few(t) {
 		if left(name, c) {
 			continue
 		}

@@ -26,7 +26,7 @@ type drawable interface {
 // written as JSON, for two streams; with all tests for every stream.
 func TestDrawings(t *testing.T) {
 	t.Parallel()
-	for name, c := range zoo(t) {
+	for name, c := range few(t) {
 		t.Run(name, func(t *testing.T) {
 			longtest.Represent(t, name == "matrix" || name == "vector")
 			for what, r := range drawables(t, c) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,6 +17,7 @@ import (
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
@@ -82,6 +84,7 @@ func TestFoldedHeadsReadWhatTheModelReads(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
+			longtest.Select(t, !strings.Contains(name, "/") || strings.HasSuffix(name, "/shared"))
 			c := varied(t, c, func(v *models.Config) {
 				v.Bias, v.Attention.Positions, v.Attention.RopeBase = false, models.PositionsLearned, 0
 				if on[stream.MatrixConfig](c) {

@@ -85,7 +85,7 @@ func gainsOfHeads(t *testing.T, store *graph.Store, c models.Spec, period int) [
 // evenly: far below what an induction head has.
 func TestInductionOfRandomModel(t *testing.T) {
 	t.Parallel()
-	for name, c := range zoo(t) {
+	for name, c := range few(t) {
 		c := varied(t, c, func(c *models.Config) { c.Seq = 24 })
 		store := modeltest.NewStore(t, c, tensor.Float32, 1)
 		scores, err := analysis.InductionScores(store, c, 12, 4, 1)

@@ -45,7 +45,7 @@ func ablate(store *graph.Store, c models.Spec, ids []int32, patterns []string, a
 // the loss with it. Heads that nothing reads would have an effect of 0.
 func TestAblation(t *testing.T) {
 	t.Parallel()
-	for name, c := range zoo(t) {
+	for name, c := range few(t) {
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
 		ids, metric := tokensFor(c, c.Seq, 5), analysis.NextTokenLoss()
 		heads, err := ablateHeads(store, c, ids, metric)
@@ -140,7 +140,7 @@ func checkRestored(t *testing.T, a *analysis.Ablations, c models.Spec, ids []int
 // by what does not reach the token that is measured. No document begins between the two.
 func TestPatching(t *testing.T) {
 	t.Parallel()
-	for name, c := range zoo(t) {
+	for name, c := range few(t) {
 		c := varied(t, c, func(c *models.Config) { c.MaskDocuments = false })
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
 		clean := tokensFor(c, c.Seq, 6)

@@ -23,8 +23,8 @@ import (
 // prediction, and there is a point after each writer but the bare embedding.
 func TestLensEndsAtTheModel(t *testing.T) {
 	t.Parallel()
-	all := withOptions(t, zoo(t))
-	all["vector/soft-cap"] = varied(t, all["vector/mup"], softCapped)
+	all := withOptions(t, few(t))
+	all["vector/soft-cap"] = varied(t, zoo(t)["vector/mup"], softCapped)
 	for name, c := range all {
 		t.Run(name, func(t *testing.T) {
 			for dt, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-10, tensor.Float32: 1e-4} {
@@ -103,7 +103,7 @@ func TestLensGridIsSpelled(t *testing.T) {
 // TestLensMap: it is the lens of each token at its successor, whose row ends where it ends.
 func TestLensMap(t *testing.T) {
 	t.Parallel()
-	for name, c := range zoo(t) {
+	for name, c := range few(t) {
 		t.Run(name, func(t *testing.T) {
 			store, seq := modeltest.PerturbedStore(t, c, tensor.Float64), 3
 			names, err := analysis.DecompositionNames(store, c)

@@ -1,6 +1,7 @@
 package analysis_test
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/internal/designrows"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -30,6 +32,23 @@ func zoo(t *testing.T) map[string]models.Spec {
 	small.Do(func() { small.models = newZoo(t) })
 	require.NotEmpty(t, small.models)
 	return maps.Clone(small.models)
+}
+
+// few is zoo, without long tests reduced to one model of each design, the one with the shortest
+// name.
+func few(t *testing.T) map[string]models.Spec {
+	all := zoo(t)
+	if longtest.Enabled() {
+		return all
+	}
+	shortest := map[string]string{}
+	for name, c := range all {
+		if at, ok := shortest[c.Stream.Name()]; !ok || cmp.Or(cmp.Compare(len(name), len(at)), cmp.Compare(name, at)) < 0 {
+			shortest[c.Stream.Name()] = name
+		}
+	}
+	maps.DeleteFunc(all, func(name string, c models.Spec) bool { return shortest[c.Stream.Name()] != name })
+	return all
 }
 
 func newZoo(t *testing.T) map[string]models.Spec {

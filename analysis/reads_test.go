@@ -17,7 +17,7 @@ import (
 // TestReads: in every design each site reads something that was written before it, and the shares
 // of those who wrote it add up to 1.
 func TestReads(t *testing.T) {
-	for name, c := range zoo(t) {
+	for name, c := range few(t) {
 		t.Run(name, func(t *testing.T) {
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
 			run, err := analysis.Run(store, c, []int32{1, 7, 3, 0, 12, 5})

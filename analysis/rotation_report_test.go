@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
@@ -43,6 +44,7 @@ func TestRotationReport(t *testing.T) {
 		for name, c := range all {
 			for _, unitGains := range []bool{false, true} {
 				t.Run(kind+"/"+name, func(t *testing.T) {
+					longtest.Select(t, unitGains || name == "layernorm" || name == "rmsnorm")
 					store := modeltest.PerturbedStore(t, c, tensor.Float64)
 					if unitGains {
 						withUnitGains(t, store)

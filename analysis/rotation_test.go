@@ -15,6 +15,7 @@ import (
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
@@ -115,6 +116,7 @@ func TestRotateMatrix(t *testing.T) {
 	for name, c := range matrixModels(t) {
 		for _, space := range []string{analysis.SpaceKey, analysis.SpaceValue, analysis.SpaceBoth} {
 			t.Run(name+"/"+space, func(t *testing.T) {
+				longtest.Select(t, name == "bias" || name == "authors" || name == "rope")
 				for dt, bound := range exactTo {
 					store, ids := withUnitGains(t, modeltest.PerturbedStore(t, c, dt)), tokensFor(c, c.Seq, 3)
 					want := logitsOf(t, store, c, ids).Logits

@@ -210,7 +210,7 @@ func randomBasis(draw *rand.Rand, k, d int) *mat.Dense {
 // model's unembedding of zeros has rank 0.
 func TestSubspacesOfEveryStream(t *testing.T) {
 	t.Parallel()
-	for name, c := range zoo(t) {
+	for name, c := range few(t) {
 		s, err := analysis.FindSubspaces(modeltest.NewStore(t, c, tensor.Float32, 1), c)
 		if !supports(c, weighted) {
 			assert.ErrorIs(t, err, check.UnsupportedError{Stream: c.Stream.Name()})

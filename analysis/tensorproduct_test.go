@@ -2,6 +2,7 @@ package analysis_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,6 +15,7 @@ import (
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 )
@@ -54,6 +56,7 @@ func TestTensorProduct(t *testing.T) {
 	t.Parallel()
 	for name, c := range tensorModels(t) {
 		t.Run(name, func(t *testing.T) {
+			longtest.Select(t, !strings.Contains(name, "/") || strings.HasSuffix(name, "/shared"))
 			for dt, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-5} {
 				store := modeltest.PerturbedStore(t, c, dt)
 				layer := c.Layers - 1

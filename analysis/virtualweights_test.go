@@ -57,7 +57,7 @@ func listed(t *testing.T, v *analysis.VirtualWeights) *mat.Dense {
 func TestVirtualWeightsOfEveryStream(t *testing.T) {
 	t.Parallel()
 	left := excepted(t, "static")
-	for name, c := range zoo(t) {
+	for name, c := range few(t) {
 		if !supports(c, weighted) || supports(c, keyed) { // none, or keys
 			continue
 		}

@@ -20,7 +20,7 @@ import (
 // site's read gives its block as many entries as it takes.
 func TestStaticForms(t *testing.T) {
 	t.Parallel()
-	for name, c := range zoo(t) {
+	for name, c := range few(t) {
 		t.Run(name, func(t *testing.T) {
 			run, _ := decompose(t, c, tensor.Float64)
 			static, frozen := run.Model().Stream().(stream.Weighted).Static(), frozenOf(t, run)

@@ -1,11 +1,16 @@
 package data
 
 import (
+	"sync"
+
 	"github.com/pkg/errors"
 	"github.com/tiktoken-go/tokenizer/codec"
 )
 
 const gpt2BOS = 50256 // <|endoftext|>
+
+// gpt2Tokenizer is newGPT2Tokenizer's result, made once.
+var gpt2Tokenizer = sync.OnceValues(newGPT2Tokenizer)
 
 // newGPT2Tokenizer takes the vocabulary from the library that embeds it. An id
 // is also its merge rank.

@@ -55,7 +55,7 @@ func NewTokenizer(name string) (Tokenizer, error) {
 	case tokenizerBytes:
 		return byteTokenizer{}, nil
 	case tokenizerGPT2:
-		return newGPT2Tokenizer()
+		return gpt2Tokenizer()
 	}
 	if IsTokenizerFile(name) {
 		t, _, err := readTokenizer(name)

@@ -68,7 +68,11 @@ type conformanceCase struct {
 	config models.Config
 }
 
-func checkConformance(t *testing.T, cases []conformanceCase) {
+// checkConformance runs the suite on cases, without long tests on the first few alone.
+func checkConformance(t *testing.T, few int, cases []conformanceCase) {
+	if !longtest.Enabled() {
+		cases = cases[:min(few, len(cases))]
+	}
 	for _, c := range cases {
 		modeltest.RunIdle(t, c.name, c.config, idle)
 	}
@@ -78,17 +82,17 @@ func checkConformance(t *testing.T, cases []conformanceCase) {
 // a vector stream with the options of blocks that matrix streams lack.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	checkConformance(t, []conformanceCase{
+	checkConformance(t, 3, []conformanceCase{
 		{"matrix/authors", tinyMatrix(authors)},
+		{"matrix/mup", tinyMatrix(matrixMuP)},
+		{"vector/gpt2", tinyVector(func(c *models.Config) { tied(c); c.Bias, c.NormEps = true, 1e-5 })},
 		{"matrix/rope-exact-lecun", tinyMatrix(ropeExactLeCun)},
 		{"matrix/no-positions-bias", tinyMatrix(noPositionsBias)},
 		{"matrix/tied", tinyMatrix(tied)},
-		{"matrix/mup", tinyMatrix(matrixMuP)},
 		{"matrix/dropout", tinyMatrix(dropoutBias)},
 		{"matrix/smallest", tinyMatrix(func(c *models.Config) {
 			c.Stream, c.Layers, c.FeedForward, c.Seq = stream.MatrixConfig{Dk: 9, Dv: 7, Rank: 1}, 1, gelu(9), 6
 		})},
-		{"vector/gpt2", tinyVector(func(c *models.Config) { tied(c); c.Bias, c.NormEps = true, 1e-5 })},
 		{"vector/mup", tinyVector(vectorMuP)},
 		{"matrix/shared-heads", tinyMatrix(sharedHeads)},
 		{"vector/shared-heads", tinyVector(func(c *models.Config) {
@@ -104,13 +108,16 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestConformancePresets runs the suite on the zoo's small presets; every design has one.
+// TestConformancePresets runs the suite on the zoo's small presets: without long tests, on one of
+// each design.
 func TestConformancePresets(t *testing.T) {
 	t.Parallel()
 	covered := map[string]bool{}
 	for _, p := range modeltest.Small(models.Standard()) {
-		covered[p.Config.Stream.Name()] = true
-		modeltest.RunIdle(t, p.Name, p.Config, idle)
+		if name := p.Config.Stream.Name(); !covered[name] || longtest.Enabled() {
+			covered[name] = true
+			modeltest.RunIdle(t, p.Name, p.Config, idle)
+		}
 	}
 	for _, name := range models.Standard().StreamNames() {
 		assert.True(t, covered[name], "%s: want a preset of 4 blocks", name)
@@ -129,20 +136,15 @@ func designCases(t *testing.T, long bool) (cases []conformanceCase) {
 	return cases
 }
 
-// TestConformanceZoo runs the suite on settings of the vector stream, and of mixtures of experts,
-// that no small preset has; among the long tests also on settings of the other streams.
+// TestConformanceZoo runs the suite on settings of the vector stream, of mixtures of experts and of
+// the other streams that no small preset has.
 func TestConformanceZoo(t *testing.T) {
 	t.Parallel()
-	checkConformance(t, []conformanceCase{
+	checkConformance(t, 2, append([]conformanceCase{
 		{"vector/both-options", tinyVector(all(withOptions(true, "neutral"), withFeedForward(layers.SwiGLUConfig{Hidden: 7})))},
+		{"moe/top-2", tinyVector(experts(4, 2))},
 		{"vector/soft-cap", tinyVector(func(c *models.Config) { c.LogitSoftcap = 5 })},
 		{"none/matrix", tinyMatrix(all(withFeedForward(layers.NoFeedForward{}), sharedHeads))},
-		{"moe/top-2", tinyVector(experts(4, 2))},
-	})
-	if !longtest.Enabled() {
-		return
-	}
-	checkConformance(t, append(designCases(t, false), []conformanceCase{
 		{"vector/layerscale", tinyVector(all(withOptions(true, ""), dropoutBias))},
 		{"vector/x0", tinyVector(withOptions(false, "nanochat"))},
 		{"swiglu/bias", tinyVector(all(withFeedForward(layers.SwiGLUConfig{Hidden: 7}), biased))},
@@ -155,14 +157,13 @@ func TestConformanceZoo(t *testing.T) {
 			c.FeedForward = layers.MoEConfig{Hidden: 7, Experts: 4, TopK: 2, RawGates: true}
 		})},
 		{"moe/matrix", tinyMatrix(experts(3, 2))},
-	}...))
+	}, designCases(t, false)...))
 }
 
 // TestConformanceLong runs the suite on more options of more streams.
 func TestConformanceLong(t *testing.T) {
 	t.Parallel()
-	longtest.Skip(t)
-	checkConformance(t, append(designCases(t, true), []conformanceCase{
+	checkConformance(t, 0, append(designCases(t, true), []conformanceCase{
 		{"matrix/paper", tinyMatrix(plainly)},
 		{"vector/paper", tinyVector(plainly)},
 		{"vector/authors", tinyVector(authors)},

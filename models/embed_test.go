@@ -11,6 +11,7 @@ import (
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/designrows"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 )
@@ -38,6 +39,7 @@ func TestStockTrainingZoo(t *testing.T) {
 			c = designrows.Model{"stream": settings}.On(t, c.Stream.Name(), c)
 		}
 		t.Run(fmt.Sprintf("%s/%d", c.Stream.Name(), i), func(t *testing.T) {
+			longtest.Select(t, i%4 == 0)
 			trainStock(t, c, stockHead, gorgonia.NewAdamSolver(gorgonia.WithLearnRate(0.01)))
 		})
 	}

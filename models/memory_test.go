@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
@@ -21,7 +22,7 @@ func TestTrainingMemoryIsALittleLessThanThePlan(t *testing.T) {
 	const batch = 3
 	for _, p := range models.Standard().Presets() {
 		c := modeltest.Resolve(t, p.Config)
-		if testing.Short() && c.Layers > 4 {
+		if !longtest.Enabled() && c.Layers > 4 {
 			continue
 		}
 		whole := 0

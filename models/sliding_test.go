@@ -23,11 +23,13 @@ func sliding(d layers.SlidingAttention) func(c *models.Config) {
 // the first token reaches all others.
 func TestConformanceSliding(t *testing.T) {
 	t.Parallel()
-	modeltest.Run(t, "vector", tinyVector(all(sliding(layers.SlidingAttention{Window: 3, Sinks: 1, Layers: []int{1}}), func(c *models.Config) {
-		c.Attention.Positions, c.Attention.HeadDim, c.Attention.QKNorm = models.PositionsRoPE, 4, true
-	})))
-	modeltest.Run(t, "matrix", tinyMatrix(all(sliding(layers.SlidingAttention{Window: 4, Sinks: 1}), withAttentionKeys)))
-	modeltest.Run(t, "looped", tinyVector(all(looped(3, 1, 2, 3), sliding(layers.SlidingAttention{Window: 4, Sinks: 1, Layers: []int{1}}))))
+	checkConformance(t, 1, []conformanceCase{
+		{"vector", tinyVector(all(sliding(layers.SlidingAttention{Window: 3, Sinks: 1, Layers: []int{1}}), func(c *models.Config) {
+			c.Attention.Positions, c.Attention.HeadDim, c.Attention.QKNorm = models.PositionsRoPE, 4, true
+		}))},
+		{"matrix", tinyMatrix(all(sliding(layers.SlidingAttention{Window: 4, Sinks: 1}), withAttentionKeys))},
+		{"looped", tinyVector(all(looped(3, 1, 2, 3), sliding(layers.SlidingAttention{Window: 4, Sinks: 1, Layers: []int{1}})))},
+	})
 }
 
 // withAttentionKeys gives a config values shared between layers, and a bias by distance.

@@ -22,7 +22,7 @@ func TestAnInterruptAtAnyMomentCostsNoBit(t *testing.T) {
 	whole, ctx := filepath.Join(t.TempDir(), "run"), countdown.New(1<<20)
 	_, err := tryTrain(ctx, smallest(t, text, whole, sets...), trainer.Options{})
 	require.NoError(t, err)
-	asked, moments, saved := 1<<20-ctx.Left, 16, map[int]int{}
+	asked, moments, saved := 1<<20-ctx.Left, 9, map[int]int{}
 	switch {
 	case longtest.Exhaustive():
 		moments = 300

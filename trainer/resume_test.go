@@ -13,6 +13,7 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -23,6 +24,9 @@ func TestResume(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "whole")
 	train(t, tiny(t, text, whole), trainer.Options{})
 	for _, stop := range []int{1, 5, 13, 23} {
+		if stop != 13 && !longtest.Enabled() {
+			continue
+		}
 		out := filepath.Join(t.TempDir(), "broken")
 		ctx, cancel := context.WithCancel(context.Background())
 		r, err := tryTrain(ctx, tiny(t, text, out), trainer.Options{Report: &stopper{at: stop, stop: cancel}})
@@ -39,6 +43,7 @@ func TestResume(t *testing.T) {
 // TestResumeLoops resumes a model whose tokens pass its blocks several times, in which each pass
 // has some weights of its own, and with recomputation, which changes no bit.
 func TestResumeLoops(t *testing.T) {
+	longtest.Skip(t)
 	text := corpus(t)
 	sets := []string{"model.stream={kind: denseformer, d_model: 16}", "model.loops=2", "model.attention.heads=2"}
 	whole, out := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "broken")
@@ -72,6 +77,9 @@ func TestARunOfAnEarlierProgramGoesOn(t *testing.T) {
 	text, whole := corpus(t), filepath.Join(t.TempDir(), "whole")
 	final := train(t, smallest(t, text, whole), trainer.Options{})
 	for _, stop := range []int{5, 8, 12} {
+		if stop != 8 && !longtest.Enabled() {
+			continue
+		}
 		out := filepath.Join(t.TempDir(), "run")
 		if stop < 12 {
 			interrupt(t, smallest(t, text, out), stop, trainer.Options{})

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 // attentionCase is one attention that the tests compare with the reference.
@@ -18,7 +21,7 @@ func (c attentionCase) String() string {
 }
 
 // attentionCases returns sizes below, at and beyond a block of queries and a chunk of keys, with
-// every combination of options for some of them.
+// every combination of options for some of them. Without long tests it leaves out the costliest.
 func attentionCases() []attentionCase {
 	cases := []attentionCase{
 		newAttentionCase(1, 1, 1, 1, false, 0, false),
@@ -45,12 +48,18 @@ func attentionCases() []attentionCase {
 	cases = append(cases, late, grouped(2, 131, 6, 2, 5, true, 0, true), grouped(1, 197, 4, 1, 6, false, 500, true),
 		grouped(1, attentionKeys+attentionQueries+5, 6, 3, 4, true, 100, false), grouped(3, 1, 4, 2, 4, false, 10, false))
 	long.Seq, long.starts = 3*attentionKeys+attentionQueries+7, nil
-	return append(cases,
+	cases = append(cases,
 		newAttentionCase(2, 7, 3, 5, false, 0, false).sliding(3, 0), newAttentionCase(2, 131, 2, 8, true, 0, false).sliding(16, 2),
 		newAttentionCase(1, 150, 2, 4, false, 0, false).sliding(1, 0), newAttentionCase(1, 400, 1, 16, true, 100, false).sliding(100, 5),
 		newAttentionCase(1, 300, 1, 4, false, 100, false).sliding(300, 4), newAttentionCase(1, 300, 1, 4, false, 0, false).sliding(40, 200),
 		newAttentionCase(2, 397, 3, 6, true, 0, true).sliding(17, 3), grouped(1, 211, 4, 2, 8, false, 100, true).sliding(25, 7), late.sliding(20, 3), long.sliding(90, 4), long.sliding(700, 2),
 		grouped(1, 2*attentionKeys+9, 4, 1, 4, true, 0, false).sliding(128, 4))
+	if longtest.Enabled() {
+		return cases
+	}
+	return slices.DeleteFunc(cases, func(c attentionCase) bool { // of the large ones, those of one head stay
+		return c.Seq > attentionKeys+attentionQueries && (c.Heads > 1 || c.Window > attentionKeys)
+	})
 }
 
 // sliding returns the case with a window.

@@ -33,6 +33,15 @@ func Represent(t testing.TB, chosen bool) {
 	}
 }
 
+// Select skips a case that others represent, one for which chosen is false, unless long tests are
+// Enabled.
+func Select(t testing.TB, chosen bool) {
+	t.Helper()
+	if !chosen {
+		Skip(t)
+	}
+}
+
 // Skip skips a test unless long tests are Enabled.
 func Skip(t testing.TB) {
 	t.Helper()
