@@ -60,11 +60,11 @@ func TestGrowthsSlope(t *testing.T) {
 // sums of D products that all move the same way, grow nearly as the width. The matrix
 // stream's few keys make one draw of them noisy: three are averaged.
 func TestCoordinates(t *testing.T) {
+	longtest.Skip(t)
 	t.Run("vector", func(t *testing.T) {
 		requireCoordinates(t, "vector", "experiment: {kind: coordinates, streams: [vector], widths: [1, 4]}")
 	})
 	t.Run("matrix", func(t *testing.T) {
-		longtest.Skip(t) // trains at more widths and seeds
 		requireCoordinates(t, "matrix", "seeds: 3\nexperiment: {kind: coordinates, streams: [matrix], widths: [1, 2, 4]}")
 	})
 }
@@ -93,9 +93,7 @@ func requireCoordinates(t *testing.T, name, text string) {
 // TestKeysOfOneWidth: where the rank grows alone, under muP too training changes the stream the
 // more the wider it is; where dk grows with it, it does not.
 func TestKeysOfOneWidth(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains a rank of 128")
-	}
+	longtest.Skip(t) // trains a rank of 128
 	p := coordinates(t, "experiment: {kind: coordinates, streams: [matrix-rank, matrix], widths: [8, 32]}",
 		"train.steps=3", "model.layers=1", "model.stream.dv=2", "model.feedforward.hidden=16", "model.stream.dk=16", "model.stream.rank=4")
 	trained(t, p, Options{Jobs: 2})

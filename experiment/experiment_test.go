@@ -261,7 +261,7 @@ func TestLog(t *testing.T) {
 func TestTheLogThroughCrashes(t *testing.T) {
 	c := parsed(t, strings.Replace(twoRates, "seeds: 2", "seeds: 1", 1))
 	want, _ := trained(t, settled(t, c, t.TempDir()), Options{})
-	stride := 3
+	stride := 7
 	if longtest.Enabled() {
 		stride = 1
 	}

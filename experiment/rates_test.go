@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/eval"
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 func TestRates(t *testing.T) {
@@ -96,6 +97,9 @@ func TestBracket(t *testing.T) {
 			assert.Zero(t, r.Seed)
 		}
 		assert.True(t, s.inside || s.runs[0].Rate == rateAt(rungOf(cell.first.Run.Train.LR)+mostRungs), "inside, or at the end")
+	}
+	if !longtest.Enabled() {
+		return
 	}
 	rest := settled(t, c, t.TempDir())
 	trained(t, rest, Options{Only: []string{"b"}})

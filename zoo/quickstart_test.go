@@ -10,6 +10,7 @@ import (
 
 	"github.com/residua-go/residua/analysis/blocks"
 	"github.com/residua-go/residua/analysis/report"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/runconfig"
@@ -30,6 +31,7 @@ func TestIsTheConfigsModel(t *testing.T) {
 // rises by at least 0.05 nats; without any one sublayer, by at least 0.005. The model's own score
 // is at most 2.07 bits per byte.
 func TestEveryBlockIsWorthSomething(t *testing.T) {
+	longtest.Skip(t)
 	m, err := pretrained.Open(file)
 	require.NoError(t, err)
 	of, err := report.Of(m)

@@ -85,6 +85,7 @@ func TestEveryCommandOnEveryKindOfStream(t *testing.T) {
 		run := trained(t, stream)
 		for _, name := range ofModels() {
 			t.Run(stream+"/"+name, func(t *testing.T) {
+				longtest.Select(t, stream == "matrix" || stream == "dwlstm")
 				args := append([]string{name, "-checkpoint", run}, quick(name)...)
 				if !slices.Contains(supported(t, run), name) {
 					got := call(args...)
@@ -120,7 +121,7 @@ func TestEveryCommandDelivers(t *testing.T) {
 			if !slices.Contains(supported(t, run), name) {
 				run, about = trained(t, "hyper"), ": hyper stream, "
 			}
-			if name != "lens" && name != "wiring" && name != "mixing" {
+			if name != "lens" && name != "mixing" {
 				longtest.Skip(t) // drawing all pictures takes seconds
 			}
 			dir := filepath.Join(t.TempDir(), "a", "b")

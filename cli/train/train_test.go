@@ -14,6 +14,7 @@ import (
 
 	"github.com/residua-go/residua/configs"
 	"github.com/residua-go/residua/internal/commandline"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/runconfig"
 )
@@ -132,6 +133,7 @@ func TestHelpShowsAnExampleFirst(t *testing.T) {
 // TestTrainSaysThatItDiverged: a loss far above that of guessing is the error, which says how to go
 // on; the result is valid JSON. What it advises is a call that works.
 func TestTrainSaysThatItDiverged(t *testing.T) {
+	longtest.Skip(t)
 	file, dir := write(t, tinyYAML)
 	out := filepath.Join(dir, "run")
 	args := []string{"-config", file, "-set", "data.path=[" + dir + "/text.txt]", "-set", "train.clip=0"}
@@ -195,6 +197,7 @@ func TestTrainSaysThatItCollapsed(t *testing.T) {
 // TestTrainNamesIdleBlocks: of a model that has learned, and of one that writes nothing as its rate
 // is too low to leave a start at which the stream is next to nothing.
 func TestTrainNamesIdleBlocks(t *testing.T) {
+	longtest.Skip(t)
 	file, dir := write(t, tinyYAML)
 	args := []string{"-config", file, "-set", "data.path=[" + dir + "/text.txt]", "-set", "train.steps=150"}
 	code, stdout, stderr := execute(append(args, "-set", "train.lr=2e-2", "-out", filepath.Join(dir, "learned"))...)
