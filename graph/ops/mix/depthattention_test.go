@@ -41,13 +41,13 @@ func depthCases() []optest.Case {
 	}
 	return []optest.Case{
 		make("DepthAttention", 2, 1, 3, attend, whole), make("DepthAttention", 3, 7, 6, attend, whole),
-		make("DepthAttention", 9, 2, 20, attend, whole), make("DepthAttention", 18, 2, 24, attend, whole),
+		make("DepthAttention", 9, 2, 20, attend, whole), make("DepthAttention", 18, 1, 20, attend, whole),
 		make("DepthWeights", 3, 5, 4, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 			return DepthWeights(b, short(b, x[0]), x[1], eps, x[2:]...)
 		}, func(v [][]float64) []float64 {
 			return wantDepthWeights(optest.WantScale(v[0], 0.3), v[1], eps, v[2:]...)
 		}),
-		make("DepthWeights and sum", 10, 3, 24, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+		make("DepthWeights and sum", 10, 1, 20, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 			y := elementwise.WeightedSum(b, DepthWeights(b, short(b, x[0]), x[1], eps, x[2:]...), x[2:]...)
 			return elementwise.Scale(b, y, float64(len(x)))
 		}, whole),
