@@ -1,5 +1,4 @@
-// Package importorder tests the order of imports that ARCHITECTURE.md shows.
-package importorder
+package sourcecheck
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package doccomments
+package sourcecheck
 
 import (
 	"go/parser"
@@ -24,7 +24,6 @@ var unfinished []string
 
 // TestPhrases refuses the phrases in Go comments and in Markdown.
 func TestPhrases(t *testing.T) {
-	const root = "../.."
 	left := map[string]int{} // by entry of unfinished
 	files := 0
 	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

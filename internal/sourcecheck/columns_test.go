@@ -1,4 +1,4 @@
-package doccomments
+package sourcecheck
 
 import (
 	"go/ast"
@@ -27,7 +27,6 @@ var wide []string
 // TestColumns refuses comment lines that are too long. Equations and commands, which are indented
 // by a tab, comments after code, directives and generated files may be longer.
 func TestColumns(t *testing.T) {
-	const root = "../.."
 	left := map[string]int{} // by entry of wide
 	files := 0
 	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

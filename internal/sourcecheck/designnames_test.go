@@ -1,6 +1,4 @@
-// Package designnames tests that code which depends on a residual stream asks the stream's design,
-// and does not branch on its name.
-package designnames
+package sourcecheck
 
 import (
 	"go/ast"
@@ -22,11 +20,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-const (
-	root = "../.."
-	// list is the one file that may name all designs.
-	list = "models/zoo.go"
-)
+// list is the one file that may name all designs.
+const list = "models/zoo.go"
 
 // TestOnlyTheListNamesDesigns: in the Go files of the module except tests, only the list has the
 // name of a stream's design as a string literal, apart from the method that returns it; and only

@@ -1,5 +1,7 @@
-// Package apilist tests that api.txt lists what the module's packages export.
-package apilist
+// Package sourcecheck tests the source itself: the order of imports that ARCHITECTURE.md shows,
+// what packages export (api.txt), doc comments, and that code which depends on a residual stream
+// asks the stream's design and does not branch on its name.
+package sourcecheck
 
 import (
 	"bytes"
@@ -21,25 +23,25 @@ import (
 )
 
 const (
-	root = "../.."
-	list = "api.txt"
+	root    = "../.."
+	apiFile = "api.txt"
 )
 
-var update = flag.Bool("update", false, "write "+list+" anew")
+var update = flag.Bool("update", false, "write "+apiFile+" anew")
 
 // TestAPI: api.txt has one line for each name that a package outside internal exports, so that a
 // change of what other programs may use is seen in review.
 func TestAPI(t *testing.T) {
 	var lines []string
-	for _, dir := range packages(t) {
-		lines = append(lines, exported(t, dir)...)
+	for _, dir := range publicPackages(t) {
+		lines = append(lines, exportedBy(t, dir)...)
 	}
 	slices.Sort(lines)
 	text := strings.Join(slices.Compact(lines), "\n") + "\n"
 	if *update {
-		require.NoError(t, os.WriteFile(list, []byte(text), 0o644))
+		require.NoError(t, os.WriteFile(apiFile, []byte(text), 0o644))
 	}
-	saved, err := os.ReadFile(list)
+	saved, err := os.ReadFile(apiFile)
 	require.NoError(t, err)
 	before := strings.Split(strings.TrimSpace(string(saved)), "\n")
 	for _, line := range missing(lines, before) {
@@ -49,7 +51,7 @@ func TestAPI(t *testing.T) {
 		t.Errorf("gone: %s", line)
 	}
 	if t.Failed() {
-		t.Log("if the change is meant: go test ./internal/apilist -update")
+		t.Log("if the change is meant: go test ./internal/sourcecheck -update")
 	}
 }
 
@@ -62,7 +64,7 @@ func missing(lines, sorted []string) []string {
 }
 
 // packages returns the folders of the packages that other modules can import.
-func packages(t *testing.T) []string {
+func publicPackages(t *testing.T) []string {
 	var dirs []string
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() || path == root {
@@ -80,7 +82,7 @@ func packages(t *testing.T) []string {
 
 // exported returns the lines of one package, as built on Linux without tags; none for a folder
 // without Go.
-func exported(t *testing.T, dir string) []string {
+func exportedBy(t *testing.T, dir string) []string {
 	system := build.Default
 	system.GOOS, system.GOARCH, system.CgoEnabled = "linux", "amd64", false
 	p, err := system.ImportDir(dir, 0)

@@ -1,4 +1,4 @@
-package importorder
+package sourcecheck
 
 import (
 	"encoding/json"
