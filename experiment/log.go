@@ -35,10 +35,11 @@ type Record struct {
 	Jobs        int            `json:"jobs"`    // number of runs trained at the same time
 	Loss        eval.Number    `json:"val_loss"`
 	Bits        eval.Number    `json:"bits_per_byte"`
-	Evaluations []Evaluation   `json:"evaluations,omitempty"` // evaluations during training, if there are several
-	Curve       []eval.Number  `json:"train_loss,omitempty"`  // means over parts of equal length
-	Mixing      []mixing.Brief `json:"mixing,omitempty"`      // the last measurement by train.log_mixing
-	Activations []Activation   `json:"activations,omitempty"` // only for coordinates
+	Accuracy    eval.Number    `json:"val_accuracy,omitempty"` // only on a task
+	Evaluations []Evaluation   `json:"evaluations,omitempty"`  // evaluations during training, if there are several
+	Curve       []eval.Number  `json:"train_loss,omitempty"`   // means over parts of equal length
+	Mixing      []mixing.Brief `json:"mixing,omitempty"`       // the last measurement by train.log_mixing
+	Activations []Activation   `json:"activations,omitempty"`  // only for coordinates
 }
 
 // Evaluation is the loss on validation text at a point of a run.

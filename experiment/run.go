@@ -77,6 +77,9 @@ func (r *Record) add(steps []trainer.Metrics, stepTokens int) {
 		r.Loss, r.Bits = eval.Number(math.NaN()), eval.Number(math.NaN())
 		if m.ValLoss != nil {
 			r.Loss, r.Bits = *m.ValLoss, *m.ValBits
+			if m.ValAccuracy != nil {
+				r.Accuracy = *m.ValAccuracy
+			}
 			r.Evaluations = append(r.Evaluations, Evaluation{m.Tokens, r.Seconds, *m.ValLoss})
 		}
 		if len(m.Mixing) > 0 {

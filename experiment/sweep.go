@@ -10,7 +10,7 @@ import (
 // (Mak and Flanigan 2025, figures 6 and 7).
 type Sweep struct {
 	Key    string    `yaml:"key" default:"required" help:"the key of the run config that is swept, as in model.stream.dk"`
-	Values []float64 `yaml:"values" default:"required" help:"its values, as in [8, 16, 32]; differences are taken from the first"`
+	Values []float64 `yaml:"values" default:"required" help:"its values, as in [8, 16, 32]; sweep takes differences from the first, capacity wants loads, ascending"`
 }
 
 // Name returns "sweep".

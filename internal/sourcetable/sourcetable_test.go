@@ -47,7 +47,7 @@ func TestEveryStatementIsShown(t *testing.T) {
 		r.check(t)
 	}
 	assert.GreaterOrEqual(t, len(rows), 45)
-	assert.Len(t, sources, 6, "%v", sources)
+	assert.Len(t, sources, 7, "%v", sources)
 }
 
 // TestMissingNamesAreFound: a file, a command or a test that does not exist is reported.

@@ -1,0 +1,135 @@
+package experiment
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/stats"
+)
+
+// Capacity trains each series on a task at several loads, and reports the load at which the
+// accuracy on held-out examples falls below a level.
+type Capacity struct {
+	Sweep
+	Accuracy float64 `yaml:"accuracy" min:"0.01" max:"1" help:"the level of accuracy"`
+}
+
+// Name returns "capacity".
+func (Capacity) Name() string { return "capacity" }
+
+func (s Capacity) Check(c *Config) error {
+	if err := s.Sweep.Check(c); err != nil {
+		return err
+	}
+	if s.Values[0] <= 0 || !slices.IsSorted(s.Values) {
+		return c.where.Errorf("experiment.values", "want loads above 0, ascending, got %v", s.Values)
+	}
+	return nil
+}
+
+func (s Capacity) Report(r *Results) Report {
+	percent := fmt.Sprintf("%g%%", 100*s.Accuracy)
+	accuracies := figure.NewTable("Accuracy on held-out examples: means over seeds, ± standard errors; seeds that differ point to optimisation, seeds that fail alike to capacity or too few tokens", "lrrrl",
+		"", "chance", "accuracy", "seeds at "+percent, "by seed")
+	thresholds := figure.NewTable("Load at "+percent+", linear between loads in their logarithm: geometric means over seeds; < or > if it is below or above all loads for some, and then a bound", "lrrrrr",
+		"", "seeds", "load", "95% (BCa bootstrap)", "times the first's, seed by seed", "95%")
+	chart := figure.Lines{XLabel: s.Key, YLabel: "accuracy on held-out examples", LogX: true, XTicks: s.Values}
+	var first crossings
+	for _, series := range r.plan.series {
+		line := figure.Series{Name: series.Name, Marks: true}
+		cells := r.of(series.Name)
+		for _, c := range cells {
+			values, texts, reached := c.accuracies(), []string(nil), 0
+			for _, v := range values {
+				texts = append(texts, fmt.Sprintf("%.3f", v))
+				if v >= s.Accuracy {
+					reached++
+				}
+			}
+			chance := "-"
+			if task, ok := c.first.Run.Data.Source.(data.Task); ok {
+				chance = fmt.Sprintf("%.3f", task.Examples().Chance)
+			}
+			accuracies.Row(c.Name(), chance, estimate(values, "%.3f"), fmt.Sprintf("%d of %d", reached, len(values)), strings.Join(texts, ", "))
+			e := stats.Mean(values)
+			line.Add(c.point.Values[s.Key], e.Mean, e.Error)
+		}
+		chart.Series = append(chart.Series, line)
+		of := s.crossings(cells)
+		if first.at == nil {
+			first = of
+		}
+		if len(of.at) > 0 {
+			load, ratio := of.ratio(crossings{}), of.ratio(first)
+			thresholds.Row(series.Name, len(of.at), of.mark+load[0], load[1], ratio[0], ratio[1])
+		}
+	}
+	chart.Series = append(chart.Series, level(percent, chart.Series, s.Accuracy))
+	return Report{Tables: []figure.Table{thresholds, accuracies, r.Table("Runs: means over seeds, ± standard errors")}, Picture: chart}
+}
+
+// accuracies lists the accuracy of each run; that of one that diverged is 0.
+func (c Result) accuracies() []float64 {
+	var all []float64
+	for _, r := range c.runs {
+		accuracy := 0.0
+		if r.Loss.Finite() {
+			accuracy = float64(r.Accuracy)
+		}
+		all = append(all, accuracy)
+	}
+	return all
+}
+
+// crossings holds the logarithms of the loads at the level, by seed; mark tells that some are
+// beyond the loads.
+type crossings struct {
+	at   map[uint64]float64
+	mark string
+}
+
+// crossings finds the loads at the level, for the seeds whose runs are complete at all loads.
+func (s Capacity) crossings(cells []Result) crossings {
+	c := crossings{at: map[uint64]float64{}}
+	bySeed, below, above := map[uint64][]float64{}, "", ""
+	for _, cell := range cells {
+		for i, accuracy := range cell.accuracies() {
+			seed := cell.runs[i].Seed
+			bySeed[seed] = append(bySeed[seed], accuracy)
+		}
+	}
+	for seed, accuracy := range bySeed {
+		if len(accuracy) < len(s.Values) {
+			continue
+		}
+		switch i := slices.IndexFunc(accuracy, func(a float64) bool { return a < s.Accuracy }); i {
+		case -1:
+			c.at[seed], above = math.Log(slices.Max(s.Values)), ">"
+		case 0:
+			c.at[seed], below = math.Log(s.Values[0]), "<"
+		default:
+			share := (accuracy[i-1] - s.Accuracy) / (accuracy[i-1] - accuracy[i])
+			c.at[seed] = math.Log(s.Values[i-1]) + share*math.Log(s.Values[i]/s.Values[i-1])
+		}
+	}
+	c.mark = below + above
+	return c
+}
+
+// ratio formats the geometric mean of the loads over another series' loads, seed by seed, and its
+// interval; without another, of the loads.
+func (c crossings) ratio(other crossings) [2]string {
+	var logs []float64
+	for _, seed := range slices.Sorted(maps.Keys(c.at)) {
+		if base, ok := other.at[seed]; ok || other.at == nil {
+			logs = append(logs, c.at[seed]-base)
+		}
+	}
+	low, high := stats.BootstrapMean(logs)
+	return [2]string{number(math.Exp(stats.Mean(logs).Mean), "%.3g"), interval(math.Exp(low), math.Exp(high), "%.3g")}
+}
