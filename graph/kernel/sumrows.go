@@ -8,13 +8,14 @@ type SumRows[T Float] struct {
 }
 
 // Run computes out[j] (+)= sum over i of x[i, j], with x [rows, width] and out [width]. accumulate
-// adds to what out holds. The rows are summed in order, so the result does not depend on the number
-// of threads.
+// adds to what out holds. The rows are summed by treeSums, so the result does not depend on the
+// number of threads.
 func (k *SumRows[T]) Run(p *Pool, out, x []T, rows, width int, accumulate bool) {
 	t := &k.sum
-	t.out, t.x, t.rows, t.accumulate = out[:width], x[:rows*width], rows, accumulate
-	t.sums, t.path = growKept(t.sums, p.Threads()), pathOf[T](k.path)
-	p.Do(columnGroups(width), t)
+	t.x, t.rows, t.path = x[:rows*width], pieces{rows, pieceTokens}, pathOf[T](k.path)
+	t.sums.want(p, t.path, out[:width], accumulate)
+	p.Do(t.rows.number(), t)
+	t.sums.store(p)
 }
 
 // AddBias adds bias [width] to every row of y [rows, width], in place.
@@ -35,27 +36,19 @@ func groupColumns(lo, hi, width int) (first, end int) {
 }
 
 type sumRowsTask[T Float] struct {
-	out, x     []T
-	rows       int
-	accumulate bool
-	sums       []blockedSum[T] // one for each worker
-	path       path
+	x    []T
+	rows pieces
+	sums treeSums[T]
+	path path
 }
 
 func (t *sumRowsTask[T]) Part(worker, lo, hi int) {
-	width := len(t.out)
-	first, end := groupColumns(lo, hi, width)
-	if first == end {
-		return
-	}
-	s := &t.sums[worker]
-	s.reset(t.path, end-first)
-	for i := range t.rows {
-		addTo(t.path, s.block, t.x[i*width+first:i*width+end])
-		s.added()
-	}
-	s.flush()
-	s.store(t.out[first:end], t.accumulate)
+	sum := t.sums.begin(worker)
+	t.rows.each(lo, hi, func(first, end int) {
+		for i := first; i < end; i++ {
+			addTo(t.path, sum.block, rowOf(t.x, i, len(sum.block)))
+		}
+	}, sum)
 }
 
 type addBiasTask[T Float] struct {
