@@ -44,19 +44,8 @@ func (s Capacity) Report(r *Results) Report {
 		line := figure.Series{Name: series.Name, Marks: true}
 		cells := r.of(series.Name)
 		for _, c := range cells {
-			values, texts, reached := c.accuracies(), []string(nil), 0
-			for _, v := range values {
-				texts = append(texts, fmt.Sprintf("%.3f", v))
-				if v >= s.Accuracy {
-					reached++
-				}
-			}
-			chance := "-"
-			if task, ok := c.first.Run.Data.Source.(data.Task); ok {
-				chance = fmt.Sprintf("%.3f", task.Examples().Chance)
-			}
-			accuracies.Row(c.Name(), chance, estimate(values, "%.3f"), fmt.Sprintf("%d of %d", reached, len(values)), strings.Join(texts, ", "))
-			e := stats.Mean(values)
+			s.addTo(&accuracies, c)
+			e := stats.Mean(c.accuracies())
 			line.Add(c.point.Values[s.Key], e.Mean, e.Error)
 		}
 		chart.Series = append(chart.Series, line)
@@ -71,6 +60,22 @@ func (s Capacity) Report(r *Results) Report {
 	}
 	chart.Series = append(chart.Series, level(percent, chart.Series, s.Accuracy))
 	return Report{Tables: []figure.Table{thresholds, accuracies, r.Table("Runs: means over seeds, ± standard errors")}, Picture: chart}
+}
+
+// addTo adds a cell's row to the table of accuracies.
+func (s Capacity) addTo(t *figure.Table, c Result) {
+	values, texts, reached := c.accuracies(), []string(nil), 0
+	for _, v := range values {
+		texts = append(texts, fmt.Sprintf("%.3f", v))
+		if v >= s.Accuracy {
+			reached++
+		}
+	}
+	chance := math.NaN()
+	if task, ok := c.first.Run.Data.Source.(data.Task); ok {
+		chance = task.Examples().Chance
+	}
+	t.Row(c.Name(), number(chance, "%.3f"), estimate(values, "%.3f"), fmt.Sprintf("%d of %d", reached, len(values)), strings.Join(texts, ", "))
 }
 
 // accuracies lists the accuracy of each run; that of one that diverged is 0.
