@@ -32,7 +32,7 @@ func TestPage(t *testing.T) {
 	commands := map[string]commandline.Command{
 		"prepare": Command(), "train": train.Command(zoo), "eval": eval.Command(zoo), "generate": generate.Command(zoo, strings.NewReader("")), "convert": convert.Command(zoo),
 	}
-	smaller := []string{"train.steps=2", "train.eval_tokens=500", "sample.tokens=0", "model.seq=32", "train.batch=2", "model.layers=1", "device.threads=1"}
+	smaller := []string{"train.steps=2", "train.eval_tokens=500", "sample.tokens=0", "model.seq=64", "train.batch=2", "model.layers=1", "device.threads=1"}
 	ran := 0
 	for _, b := range clitest.Blocks(t, filepath.Join("docs", "data.md")) {
 		text := strings.NewReplacer("corpora/", dir+"/corpora/", "runs/", dir+"/runs/").Replace(b.Text)
@@ -54,7 +54,7 @@ func TestPage(t *testing.T) {
 			ran++
 		}
 	}
-	assert.Equal(t, 8, ran)
+	assert.Equal(t, 10, ran)
 	for _, name := range []string{"config.json", "tokenizer.json"} {
 		assert.FileExists(t, filepath.Join(dir, "runs", "residua-hf", name))
 	}
