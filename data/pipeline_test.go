@@ -123,6 +123,9 @@ func TestPipelineStopsOnVisitorError(t *testing.T) {
 	})
 	assert.ErrorIs(t, err, boom)
 	assert.Equal(t, 5, visited)
+	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond) // readers that have said that they are done may still be returning
+	}
 	assert.LessOrEqual(t, runtime.NumGoroutine(), before, "no reader is left")
 }
 
