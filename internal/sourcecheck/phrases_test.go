@@ -3,12 +3,9 @@ package sourcecheck
 import (
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,49 +15,18 @@ import (
 // verb says the same: "x returns the size of y", "at most n bytes", "instead of z".
 var phrase = regexp.MustCompile(`(?i)\b(is|are|was|were)\s+(that|those)\s+of\b|\bso\s+many\b|\bin\s+the\s+place\s+of\b`)
 
-// unfinished lists folders and files that still have such phrases. Remove what has none left, and
-// add nothing.
-var unfinished []string
-
 // TestPhrases refuses the phrases in Go comments and in Markdown.
 func TestPhrases(t *testing.T) {
-	left := map[string]int{} // by entry of unfinished
-	files := 0
-	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		name := entry.Name()
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || slices.Contains([]string{"build", "runs"}, name)):
-			return filepath.SkipDir
-		case entry.IsDir():
-			return nil
-		}
-		texts := prose(t, path)
-		if texts == nil {
-			return nil
-		}
-		files++
-		relative := strings.TrimPrefix(filepath.ToSlash(path), root+"/")
-		in := slices.IndexFunc(unfinished, func(u string) bool { return relative == u || strings.HasPrefix(relative, u+"/") })
-		for _, text := range texts {
+	for _, path := range files(t, ".go", ".md") {
+		for _, text := range prose(t, filepath.Join(root, path)) {
 			for _, found := range phrase.FindAllString(text, -1) {
-				if in >= 0 {
-					left[unfinished[in]]++
-					continue
-				}
-				t.Errorf("%s: want a plain sentence, got one with %q", relative, found)
+				t.Errorf("%s: want a plain sentence, got one with %q", path, found)
 			}
 		}
-		return nil
-	}))
-	require.Greater(t, files, 1000)
-	for _, u := range unfinished {
-		require.Positive(t, left[u], "%s has no such phrase left: remove it from unfinished", u)
 	}
 }
 
-// prose returns the comments of a Go file, or the text of a Markdown file; nil for any other file.
+// prose returns the comments of a Go file, or the text of a Markdown file.
 func prose(t *testing.T, path string) []string {
 	switch filepath.Ext(path) {
 	case ".md":
