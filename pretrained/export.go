@@ -99,6 +99,9 @@ func (a Architecture) fits(c models.Spec) error {
 	if want, got := a.Stream, c.Stream.Name(); want != "" && want != got {
 		return errors.Errorf("%s: model.stream.kind: want %s, got %s", a.Type, want, got)
 	}
+	if err := checkNoSeparator(c); err != nil {
+		return errors.Wrap(err, a.Type)
+	}
 	if a.Check != nil {
 		if err := a.Check(c); err != nil {
 			return errors.Wrap(err, a.Type)
@@ -121,6 +124,14 @@ func (a Architecture) fits(c models.Spec) error {
 		err = spec.SameModel(c)
 	}
 	return errors.Wrap(err, a.Type)
+}
+
+// checkNoSeparator refuses a model whose mask ends at a separator, which only our own format keeps.
+func checkNoSeparator(c models.Spec) error {
+	if c.MaskDocuments && c.Separator > 0 {
+		return errors.Errorf("data.source: want a source without a separator, after which attention sees nothing before it, got separator %d", c.Separator)
+	}
+	return nil
 }
 
 // jsonFile returns a file of indented JSON.

@@ -132,6 +132,7 @@ func TestExportHuggingFaceRefuses(t *testing.T) {
 		{"llama", vector(func(c *models.Config) { c.Attention.QKNorm = true }), "llama: model.attention.qk_norm: want false, got true"},
 		{"llama", vector(func(c *models.Config) { c.LogitSoftcap = 30 }), "llama: model.logit_softcap: want 0, got 30"},
 		{"llama", vector(func(c *models.Config) { c.Loops = 2 }), "llama: model.loops: want 1, got 2"},
+		{"llama", vector(func(c *models.Config) { c.MaskDocuments, c.Separator = true, 4 }), "llama: data.source: want a source without a separator"},
 		{"residua", vector(func(c *models.Config) { c.Loops = 2 }), "residua: model.loops: want 1, got 2"},
 		{"qwen3", vector(func(c *models.Config) {}), "qwen3: model.attention.qk_norm: want true, got false"},
 		{"llama", vector(func(c *models.Config) { c.FeedForward = layers.ReLU2Config{Hidden: 8} }), "llama: model.feedforward.kind: want swiglu, got relu2"},

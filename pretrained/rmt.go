@@ -184,6 +184,9 @@ func (m *Model) describeRMT() (rmtDescription, error) {
 	if !c.MaskDocuments {
 		return d, errors.New("rmt: data.mask_documents: want true, as the authors' code attends, got false")
 	}
+	if err := checkNoSeparator(c); err != nil {
+		return d, errors.Wrap(err, "rmt")
+	}
 	if data.IsTokenizerFile(d.Tokenizer) {
 		d.Tokenizer = "" // a tokenizer in another folder
 	}

@@ -77,6 +77,7 @@ func TestExportRMTOurs(t *testing.T) {
 		"rmt: model.attention.positions: want alibi, got rope":       func(c *models.Config) { c.Attention.Positions = models.PositionsRoPE },
 		"rmt: model.tie_embeddings: want false, got true":            func(c *models.Config) { c.TieEmbeddings = true },
 		"rmt: data.mask_documents: want true":                        func(c *models.Config) { c.MaskDocuments = false },
+		"rmt: data.source: want a source without a separator":        func(c *models.Config) { c.Separator = 4 },
 		"rmt: model.attention.inverse_layer_scaling: want true, got": func(c *models.Config) { c.Attention.InverseLayerScaling = false },
 		"rmt: model.attention.kv_heads: want 4, got 2":               func(c *models.Config) { c.Attention.KVHeads = 2 },
 		"rmt: model.loops: want 1, got 2":                            func(c *models.Config) { c.Loops = 2 },
