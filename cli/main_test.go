@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/residua-go/residua/internal/commandline/clitest"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 )
 
@@ -12,5 +13,5 @@ func TestMain(m *testing.M) {
 	clitest.Serve(func(name string, args []string) int {
 		return Main(models.Standard(), append([]string{name}, args...), os.Stdout, os.Stderr)
 	})
-	os.Exit(m.Run())
+	longtest.Main(m)
 }

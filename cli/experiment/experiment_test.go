@@ -15,6 +15,7 @@ import (
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/internal/commandline/clitest"
 	"github.com/residua-go/residua/internal/experimenttest"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 )
 
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) {
 	clitest.Serve(func(_ string, args []string) int {
 		return commandline.Main(Command(models.Standard()), args, os.Stdout, os.Stderr)
 	})
-	os.Exit(m.Run())
+	longtest.Main(m)
 }
 
 // run calls the command.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/internal/commandline/clitest"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 )
 
@@ -13,5 +14,5 @@ func TestMain(m *testing.M) {
 	clitest.Serve(func(_ string, args []string) int {
 		return commandline.Main(Command(models.Standard(), os.Stdin), args, os.Stdout, os.Stderr)
 	})
-	os.Exit(m.Run())
+	longtest.Main(m)
 }

@@ -3,18 +3,18 @@
 package train
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/internal/commandline"
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 func TestMain(m *testing.M) {
 	serve()
-	os.Exit(m.Run())
+	longtest.Main(m)
 }
 
 // TestTrainWithoutCUDA: asked for in a build that has no CUDA backend, it says how to get

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 // Emulated tells whether tests run on the emulator instead of a GPU.
@@ -29,7 +31,7 @@ func Main(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	longtest.Main(m)
 }
 
 // load builds and opens the stand-ins with the kernels of package cuda, once.
