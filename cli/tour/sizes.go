@@ -59,7 +59,7 @@ func cost(run *runconfig.Run) float64 { return float64(run.Spec().Cost().TrainFL
 // plan picks the largest size that can be trained on enough tokens in the time, and the number of
 // steps that both models make.
 func (c *call) plan(ctx context.Context, corpus *data.Corpus) (pair [2]*runconfig.Run, err error) {
-	budget := trainShare * c.Time.Seconds()
+	budget := c.training()
 	if pair, err = c.pair(sizes[0], 1); err != nil {
 		return pair, err
 	}
@@ -73,22 +73,22 @@ func (c *call) plan(ctx context.Context, corpus *data.Corpus) (pair [2]*runconfi
 		if err != nil {
 			return pair, err
 		}
-		if speed*budget/cost(run) >= tokensPerParameter*float64(run.Spec().Cost().Parameters) {
+		if speed*budget/(2*cost(run)) >= tokensPerParameter*float64(run.Spec().Cost().Parameters) {
 			chosen = s
 		}
 	}
 	if pair, err = c.pair(chosen, 1); err != nil {
 		return pair, err
 	}
-	slower := 0.0
+	seconds := 0.0 // a step of each
 	for _, run := range pair {
 		second, err := c.step(ctx, run, corpus)
 		if err != nil {
 			return pair, err
 		}
-		slower = max(slower, second)
+		seconds += second
 	}
-	return c.pair(chosen, max(10, int(budget/slower)))
+	return c.pair(chosen, max(10, int(budget/seconds)))
 }
 
 // step returns the seconds that a step of a run takes.

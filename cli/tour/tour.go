@@ -50,11 +50,11 @@ type call struct {
 	Threads int           `yaml:"threads" min:"0" max:"1024" help:"use <N> CPU threads; 0: one per core"`
 }
 
-// Shares of the time that training one model takes, and the least time of a tour.
-const (
-	trainShare = 0.36
-	leastTime  = 20 * time.Second
-)
+const leastTime = 20 * time.Second
+
+// training returns the part of the time, in seconds, in which both models train: what is left after
+// reading the text, trying sizes, taking the stream apart and writing the pages.
+func (c *call) training() float64 { return 0.96*c.Time.Seconds() - 6 }
 
 func (c *call) run(ctx context.Context, out commandline.Output) error {
 	if c.Time < leastTime {
