@@ -116,7 +116,7 @@ func TestATask(t *testing.T) {
 	}
 	args := []string{"train", "-config", "quickstart-transformer", "-out", run}
 	for _, set := range []string{"data.source={kind: bottleneck-copy, examples: 400, vocabulary: 2, tokens: 3}", "data.split=hash/4", "model.layers=1", "model.stream.d_model=8", "model.attention.heads=2",
-		"model.feedforward.hidden=8", "train.batch=4", "train.lr=1e-2", "train.steps=3", "train.eval_tokens=64", "sample.tokens=0"} {
+		"model.feedforward.hidden=8", "train.batch=4", "train.lr=1e-2", "train.steps=3", "train.eval_tokens=64", "sample.tokens=0", "train.tensorboard=true"} {
 		args = append(args, "-set", set)
 	}
 	code, stdout, stderr := call(args...)
@@ -132,6 +132,14 @@ func TestATask(t *testing.T) {
 	metrics, err := trainer.ReadMetrics(run)
 	require.NoError(t, err)
 	require.Equal(t, said[1], metrics[2].ValAccuracy.Text("%.4f"))
+	events, err := os.ReadFile(filepath.Join(run, "events.out.tfevents.residua"))
+	require.NoError(t, err)
+	require.Contains(t, string(events), "validation/accuracy")
+	code, _, stderr = call("report", run)
+	require.Zero(t, code, stderr)
+	page, err := os.ReadFile(filepath.Join(run, "report.html"))
+	require.NoError(t, err)
+	require.Contains(t, string(page), "Accuracy on held-out examples")
 	code, _, stderr = call(append(args, "-resume", "auto")...)
 	require.Zero(t, code, stderr)
 	require.NotContains(t, stderr, "validation loss")

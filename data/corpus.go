@@ -125,11 +125,14 @@ func (c *Corpus) CheckValidation(seq int) error {
 		return nil
 	}
 	var why string
-	switch c.split.kind {
-	case splitNone:
+	switch {
+	case c.split.kind == splitNone:
 		why = "data.split is none: set it to hash or tail"
-	case splitTail:
+	case c.split.kind == splitTail:
 		why = fmt.Sprintf("data.split holds out 1/%d of %d tokens: add text, or set data.split: tail/2", c.split.parts, c.Train.Tokens.Len()+have)
+	case c.Train.Tokens.task != nil:
+		why = fmt.Sprintf("data.split holds out about one example in %d, where equal examples count once: make more of them, or a task with more different ones",
+			c.split.parts)
 	default:
 		why = fmt.Sprintf("data.split holds out about one document in %d by the hash of its name and the corpus has %d: set data.split: tail to hold out its end",
 			c.split.parts, c.Train.Documents+c.Val.Documents)

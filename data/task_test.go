@@ -71,6 +71,15 @@ func TestTasksAreHeldOut(t *testing.T) {
 	}
 }
 
+// TestTooFewDifferentExamples: with two different examples, which may lie on one side of the split,
+// the error does not advise the split that tasks refuse.
+func TestTooFewDifferentExamples(t *testing.T) {
+	c, err := Load(context.Background(), Options{Source: BottleneckCopy{Generated{Number: 100}, 2, 1}, Split: "hash/1000"})
+	require.NoError(t, err)
+	require.EqualError(t, c.CheckValidation(4), "data: validation split: want at least 5 tokens (seq 4 + 1), got 0 in 0 documents; "+
+		"data.split holds out about one example in 1000, where equal examples count once: make more of them, or a task with more different ones")
+}
+
 // TestEverySettingOfATaskChangesIt: no setting of a task is ignored.
 func TestEverySettingOfATaskChangesIt(t *testing.T) {
 	for _, task := range tasks() {

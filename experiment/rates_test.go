@@ -83,7 +83,7 @@ func TestBracket(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 10, predicted.Runs, "three rates and two further seeds, each")
 	log, notes := trained(t, p, Options{Jobs: 3})
-	assert.Contains(t, notes, "a-lr0.001-seed0: 2 steps")
+	assert.Contains(t, notes, "a-lr0.001-seed0 begins: 2 steps")
 	for _, cell := range p.cells {
 		s, err := cell.state()
 		require.NoError(t, err)

@@ -125,23 +125,21 @@ func losses(all []Run) []figure.Figure {
 		for i := range all {
 			r := &all[i]
 			training.Series = append(training.Series, r.series(a, func(m trainer.Metrics) float64 { return float64(m.Loss) }).Smoothed())
-			s := figure.Series{Name: r.Folder, Marks: true}
-			for _, m := range r.steps {
-				if m.ValLoss != nil {
-					s.Add(a.of(r, m), float64(*m.ValLoss))
-				}
-			}
-			validation.Series = append(validation.Series, s)
+			validation.Series = append(validation.Series, r.scores(a, func(m trainer.Metrics) *eval.Number { return m.ValLoss }))
 		}
 		charts = append(charts, drawable(training, validation)...)
 	}
 	return charts
 }
 
-// stepCharts draw the learning rate, the gradient's norm before clipping and the throughput over
-// steps.
+// stepCharts draw the accuracy on a task, the learning rate, the gradient's norm before clipping and
+// the throughput over steps.
 func stepCharts(all []Run) []figure.Figure {
-	return drawable(
+	accuracy := figure.Lines{Title: "Accuracy on held-out examples", XLabel: "step", YLabel: "share of the answers"}
+	for i := range all {
+		accuracy.Series = append(accuracy.Series, all[i].scores(stepsAxis, func(m trainer.Metrics) *eval.Number { return m.ValAccuracy }))
+	}
+	return drawable(accuracy,
 		stepsChart(all, figure.Lines{Title: "Learning rate", YLabel: "rate"}, func(m trainer.Metrics) float64 { return m.LR }),
 		stepsChart(all, figure.Lines{Title: "Gradient norm", YLabel: "global norm before clipping", LogY: true}, func(m trainer.Metrics) float64 { return float64(m.GradNorm) }),
 		stepsChart(all, figure.Lines{Title: "Throughput", YLabel: "tokens a second"}, func(m trainer.Metrics) float64 { return m.TokensPS }))
@@ -262,6 +260,17 @@ func (r *Run) series(a runsAxis, value func(trainer.Metrics) float64) figure.Ser
 			}
 		}
 		s.Add(a.of(r, part[len(part)-1]), sum/float64(n))
+	}
+	return s
+}
+
+// scores returns the curve of a value that only steps with a validation have.
+func (r *Run) scores(a runsAxis, value func(trainer.Metrics) *eval.Number) figure.Series {
+	s := figure.Series{Name: r.Folder, Marks: true}
+	for _, m := range r.steps {
+		if v := value(m); v != nil {
+			s.Add(a.of(r, m), float64(*v))
+		}
 	}
 	return s
 }

@@ -132,7 +132,7 @@ func (w *work) start(ctx context.Context) (more bool, err error) {
 	}
 	w.started++
 	w.running[run.Name] = true
-	w.Note(fmt.Sprintf("%d/%d %s: %d steps", w.started, w.started+len(todo)-1, run.Name, run.Run.TotalSteps()))
+	w.Note(fmt.Sprintf("%d/%d %s begins: %d steps", w.started, w.started+len(todo)-1, run.Name, run.Run.TotalSteps()))
 	go func() {
 		record, err := run.complete(ctx, corpus)
 		w.done <- outcome{run, record, err}

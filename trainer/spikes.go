@@ -3,7 +3,8 @@ package trainer
 import (
 	"fmt"
 	"math"
-	"slices"
+
+	"github.com/residua-go/residua/internal/stats"
 )
 
 // spikes detects jumps of a loss: several losses in a row that are far above the median of those
@@ -30,12 +31,12 @@ func (s *spikes) add(step int, loss float64) (far bool, news string) {
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
 		return false, ""
 	}
-	usual := median(s.recent)
+	usual := stats.Median(s.recent)
 	deviations := make([]float64, len(s.recent))
 	for i, x := range s.recent {
 		deviations[i] = math.Abs(x - usual)
 	}
-	far = len(s.recent) >= s.least && loss > usual+max(usual/4, 10*median(deviations), 0.1)
+	far = len(s.recent) >= s.least && loss > usual+max(usual/4, 10*stats.Median(deviations), 0.1)
 	s.recent = append(s.recent, loss)
 	if len(s.recent) > s.window {
 		s.recent = s.recent[1:]
@@ -47,13 +48,4 @@ func (s *spikes) add(step int, loss float64) (far bool, news string) {
 		news = fmt.Sprintf("step %d: a spike: the %s is %.4g, it was about %.4g; where it stays so, or comes again, a lower train.lr or a longer train.warmup helps", step, s.what, loss, usual)
 	}
 	return far, news
-}
-
-// median returns the median, 0 for no numbers.
-func median(of []float64) float64 {
-	if len(of) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(of))
-	return (sorted[(len(of)-1)/2] + sorted[len(of)/2]) / 2
 }

@@ -78,6 +78,9 @@ func (l *eventsLog) step(m Metrics) error {
 	if m.ValLoss != nil {
 		values = append(values, tfevents.Scalar{Tag: "validation/loss", Value: float64(*m.ValLoss)}, tfevents.Scalar{Tag: "validation/bits_per_byte", Value: float64(*m.ValBits)})
 	}
+	if m.ValAccuracy != nil {
+		values = append(values, tfevents.Scalar{Tag: "validation/accuracy", Value: float64(*m.ValAccuracy)})
+	}
 	return l.w.Scalars(l.start.Add(seconds(m.Seconds)), m.Step, values...)
 }
 

@@ -2,12 +2,12 @@ package memory
 
 import (
 	"math/rand/v2"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/numerics"
+	"github.com/residua-go/residua/internal/stats"
 	"github.com/residua-go/residua/stream/linear"
 )
 
@@ -182,14 +182,5 @@ func (g *gapSum) add(back ReadBack, reads []KeyedRead, writer int) {
 
 func (g *gapSum) result(distance int) RetrievalByDistance {
 	return RetrievalByDistance{Distance: distance, Pairs: len(g.errors), Share: numerics.Ratio(floats.Sum(g.share), float64(len(g.share))),
-		Gain: numerics.Ratio(floats.Sum(g.energy), floats.Sum(g.chance)), Error: median(g.errors), Random: median(g.random)}
-}
-
-// median returns the middle value, or the mean of the two middle values; 0 of none.
-func median(x []float64) float64 {
-	if len(x) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(x))
-	return (sorted[(len(x)-1)/2] + sorted[len(x)/2]) / 2
+		Gain: numerics.Ratio(floats.Sum(g.energy), floats.Sum(g.chance)), Error: stats.Median(g.errors), Random: stats.Median(g.random)}
 }

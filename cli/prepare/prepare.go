@@ -112,12 +112,12 @@ func summary(dir string, p data.Prepared, took time.Duration) string {
 	text := fmt.Sprintf("%s\n%.2f bytes a token (%s, %s ids); longest document: %s, %s tokens\n", table.Text(),
 		p.BytesPerToken, p.Tokenizer, figure.Thousands(int64(p.Vocab)), p.Longest.Name, figure.Thousands(p.Longest.Tokens))
 	if p.Duplicates > 0 {
-		text += figure.Thousands(p.Duplicates) + " duplicates dropped\n"
+		text += "duplicates dropped: " + figure.Thousands(p.Duplicates) + "\n"
 	}
 	if p.NotUTF8 > 0 {
-		text += fmt.Sprintf("%s documents have bytes that are not UTF-8, which are kept as they are\n", figure.Thousands(p.NotUTF8))
+		text += fmt.Sprintf("documents with bytes that are not UTF-8, which are kept as they are: %s\n", figure.Thousands(p.NotUTF8))
 	}
-	return text + fmt.Sprintf("wrote %s: %d shards in %v\n", dir, len(p.Shards), took.Round(time.Second/10))
+	return text + fmt.Sprintf("wrote %s in %v, shards: %d\n", dir, took.Round(time.Second/10), len(p.Shards))
 }
 
 // bar shows progress on a terminal.

@@ -49,7 +49,7 @@ func TestSummary(t *testing.T) {
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, regexp.MustCompile(`(?s)train +3 +23 +20\n.*`+
 		`0\.87 bytes a token \(bytes, 257 ids\); longest document: a\.txt, 11 tokens\n`+
-		`1 duplicates dropped\n1 documents have bytes that are not UTF-8, which are kept as they are\nwrote .*shards: 1 shards in`), got.Stdout)
+		`duplicates dropped: 1\ndocuments with bytes that are not UTF-8, which are kept as they are: 1\nwrote .*shards in .*, shards: 1\n`), got.Stdout)
 	assert.Contains(t, got.Stderr, `note: data.path: 1 file passed over, not text by extension or content: "d.png"`)
 	meta, err := data.ReadPrepared(dir)
 	require.NoError(t, err)

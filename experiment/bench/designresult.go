@@ -1,6 +1,10 @@
 package bench
 
-import "context"
+import (
+	"context"
+
+	"github.com/residua-go/residua/internal/stats"
+)
 
 // DesignResult is a residual design's cost at a shape, relative to the plain transformer's.
 type DesignResult struct {
@@ -23,7 +27,7 @@ func newDesignResult(shape string, w, base Workload, own *worker, plain facts, p
 	t, cost, plainCost := newTiming(w, own), w.Spec.Cost(), base.Spec.Cost()
 	return DesignResult{
 		Name: w.Name, Shape: shape, Batch: w.Batch, Seq: w.Spec.Seq, Parameters: own.facts.Parameters,
-		Time:   t.StepSeconds / median(plainSeconds),
+		Time:   t.StepSeconds / stats.Median(plainSeconds),
 		FLOPs:  float64(cost.TrainFLOPs()) / float64(plainCost.TrainFLOPs()),
 		Bytes:  float64(own.facts.Traffic) / float64(plain.Traffic),
 		PeakMB: float64(t.PeakBytes) / 1e6, TokensPS: t.TokensPS, Steps: t.Steps,

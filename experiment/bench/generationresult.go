@@ -8,6 +8,7 @@ import (
 
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/stats"
 )
 
 // GenerationTiming is how fast one implementation reads a prompt and decodes. Our times are medians
@@ -59,7 +60,7 @@ func newGenerationResults(w Workload, jobs []job, workers []*worker) []Generatio
 		switch {
 		case j.peer == nil && of.ok():
 			all = append(all, GenerationResult{Name: w.Name, Parameters: of.facts.Parameters, Text: w.Text, Weights: graph.Precision(j.weights),
-				Residua: newGenerationTiming(w, of, median)})
+				Residua: newGenerationTiming(w, of, stats.Median)})
 		case j.peer == nil: // nothing to compare with
 			return all
 		case of.ok():

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/residua-go/residua/graph/kernel"
+	"github.com/residua-go/residua/internal/stats"
 )
 
 // productShape is a product C [M, N] = op(A) [M, K] op(B) [K, N]; TA and TB tell whether A
@@ -139,7 +140,7 @@ func (b *Bench) products(ctx context.Context, shapes []productShape, theirs *wor
 			}
 			other = append(other, r.Seconds...)
 		}
-		b.report.Products = append(b.report.Products, newProductResult(g, median(own), median(other)))
+		b.report.Products = append(b.report.Products, newProductResult(g, stats.Median(own), stats.Median(other)))
 		if err := b.save(); err != nil {
 			return err
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/stats"
 )
 
 // Report holds all results.
@@ -65,7 +67,7 @@ type Timing struct {
 }
 
 func newTiming(w Workload, of *worker) Timing {
-	seconds := median(of.seconds)
+	seconds := stats.Median(of.seconds)
 	return Timing{StepSeconds: seconds, TokensPS: float64(w.tokens()) / seconds, GFLOPS: w.stepFLOPs() / seconds / 1e9,
 		PeakBytes: of.peak, Steps: len(of.seconds)}
 }

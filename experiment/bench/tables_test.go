@@ -154,9 +154,3 @@ func TestVersions(t *testing.T) {
 	assert.Equal(t, []string{"", "JAX", "819", "2500", "34%", "2020", "2.50x", "0.23x"}, table.Rows[3])
 	assert.Equal(t, "JAX", r.Picture().Series[3].Name)
 }
-
-func TestMedian(t *testing.T) {
-	assert.Equal(t, 2.0, median([]float64{9, 1, 2}))
-	assert.Equal(t, 1.5, median([]float64{2, 1}))
-	assert.Zero(t, median(nil))
-}

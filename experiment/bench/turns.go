@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"github.com/residua-go/residua/internal/stats"
 )
 
 // turns lets workers take turns: in each round each worker runs its steps. A worker that fails is
@@ -35,17 +37,7 @@ func (b *Bench) turns(ctx context.Context, what string, steps int, workers []*wo
 func (w *worker) fastestTurn(seconds []float64) float64 {
 	best := math.Inf(1)
 	for turn := range slices.Chunk(seconds, max(1, w.turn)) {
-		best = min(best, median(turn))
+		best = min(best, stats.Median(turn))
 	}
 	return best
-}
-
-// median returns the median of times; 0 for none.
-func median(seconds []float64) float64 {
-	n := len(seconds)
-	if n == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(seconds))
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }

@@ -5,6 +5,7 @@ package stats
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -18,6 +19,15 @@ type Estimate struct{ Mean, Error float64 }
 func Mean(x []float64) Estimate {
 	mean, deviation := stat.MeanStdDev(x, nil)
 	return Estimate{mean, deviation / math.Sqrt(float64(len(x)))}
+}
+
+// Median returns the middle value of x, or the mean of the two middle ones; 0 for no values.
+func Median(x []float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(x))
+	return (sorted[(len(x)-1)/2] + sorted[len(x)/2]) / 2
 }
 
 // Deviation estimates the standard deviation of the distribution from which x is a sample, dividing

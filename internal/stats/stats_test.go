@@ -189,3 +189,9 @@ func TestBootstrapMean(t *testing.T) {
 	low, _ = BootstrapMean([]float64{1, 1, 1})
 	assert.True(t, math.IsNaN(low))
 }
+
+func TestMedian(t *testing.T) {
+	assert.Equal(t, 2.0, Median([]float64{9, 1, 2}))
+	assert.Equal(t, 1.5, Median([]float64{2, 1}))
+	assert.Zero(t, Median(nil))
+}
