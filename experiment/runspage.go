@@ -132,8 +132,8 @@ func losses(all []Run) []figure.Figure {
 	return charts
 }
 
-// stepCharts draw the accuracy on a task, the learning rate, the norm of the gradient before clipping
-// and the throughput over steps.
+// stepCharts draw over steps the accuracy on a task, the learning rate, the norm of the gradient
+// before clipping and the throughput.
 func stepCharts(all []Run) []figure.Figure {
 	accuracy := figure.Lines{Title: "Accuracy on held-out examples", XLabel: "step", YLabel: "share of the answers"}
 	for i := range all {
