@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"slices"
+
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -74,10 +76,18 @@ func (p *Program) compile() (err error) {
 	return err
 }
 
+// isStock tells whether a node's op is one of Gorgonia's own.
+func isStock(n *gorgonia.Node) bool { return n.Op() != nil && opOf(n) == nil }
+
 // tapeMachine compiles the graph for Gorgonia's tape machine, which takes time that grows with the
 // square of the graph. If the program's context ends first, tapeMachine returns and leaves the
 // compilation to finish in the background; it only reads the graph.
 func (p *Program) tapeMachine() (gorgonia.VM, error) {
+	if slices.ContainsFunc(p.builder.g.AllNodes(), isStock) {
+		if err := giveStockKernels(); err != nil {
+			return nil, err
+		}
+	}
 	type compiled struct {
 		vm  gorgonia.VM
 		err error

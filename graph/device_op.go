@@ -20,9 +20,6 @@ type deviceOp struct {
 var _ gorgonia.CUDADoer = (*deviceOp)(nil)
 
 func openAccelerator(gpu int, p Precision) (cuda.Executor, error) {
-	if err := giveStockKernels(); err != nil {
-		return nil, err
-	}
 	device, err := cuda.Open(cuda.Options{Ordinal: gpu, Precision: p})
 	if err != nil {
 		return nil, errors.Wrap(err, "device cuda")

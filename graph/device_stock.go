@@ -11,11 +11,15 @@ import (
 )
 
 // giveStockKernels gives Gorgonia, once, the kernels that its own ops need; tape machines made
-// after that load them.
+// after that load them. In this build Gorgonia runs such an op on the GPU in any program, also in
+// one whose other ops run on the CPU.
 var giveStockKernels = sync.OnceValue(func() error {
-	ptx, kernels, err := cuda.Stock()
-	if err == nil {
-		gorgonia.AddToStdLib(cuda.StockModule, ptx, kernels)
+	for _, module := range cuda.StockModules() {
+		ptx, kernels, err := cuda.Stock(module)
+		if err != nil {
+			return err
+		}
+		gorgonia.AddToStdLib(module, ptx, kernels)
 	}
-	return err
+	return nil
 })

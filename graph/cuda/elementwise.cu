@@ -202,8 +202,8 @@ DEVICE void sigmoid_map(A* y, const A* x, i64 n) {
 }
 
 // y = sigmoid(x).
-KERNEL(256) sigmoid_f32(float* y, const float* x, i64 n) { sigmoid_map(y, x, n); }
-KERNEL(256) sigmoid_bf16(bf16* y, const bf16* x, i64 n) { sigmoid_map(y, x, n); }
+KERNEL(256) sigmoid_map_f32(float* y, const float* x, i64 n) { sigmoid_map(y, x, n); }
+KERNEL(256) sigmoid_map_bf16(bf16* y, const bf16* x, i64 n) { sigmoid_map(y, x, n); }
 
 template <typename A>
 DEVICE void sigmoid_grad(A* dx, const A* dy, const A* y, i64 n) {

@@ -72,7 +72,7 @@ func TestNonlinearities(t *testing.T) {
 	assertClose(t, "silu'", x, want, onHost(t, d, y), tolerance)
 	var sigmoid cpu.Sigmoid[float32]
 	sigmoid.Forward(pool, want, x)
-	launchOn(t, d, "sigmoid_f32", grid, y, xs, n)
+	launchOn(t, d, "sigmoid_map_f32", grid, y, xs, n)
 	assertClose(t, "sigmoid", x, want, onHost(t, d, y), tolerance)
 }
 

@@ -2,14 +2,14 @@ package cuda
 
 import "github.com/pkg/errors"
 
-// StockModule is the name of the module with the kernels that Gorgonia's own ops request, under the
-// names that Gorgonia gives them: the in-place sums that gorgonia.Grad makes.
-const StockModule = "elembinop"
+// StockModules returns the names of the modules with the kernels that Gorgonia's own ops request:
+// element by element, of two tensors or numbers, and of one.
+func StockModules() []string { return []string{"elembinop", "elemunaryop"} }
 
-// Stock returns that module's PTX and the names of its kernels.
-func Stock() (ptx string, kernels []string, err error) {
+// Stock returns the PTX of one of these modules and the names of its kernels.
+func Stock(module string) (ptx string, kernels []string, err error) {
 	for _, m := range modules {
-		if m.name != StockModule {
+		if m.name != module {
 			continue
 		}
 		for _, e := range m.entries {
@@ -18,5 +18,5 @@ func Stock() (ptx string, kernels []string, err error) {
 		ptx, err = m.ptx()
 		return ptx, kernels, err
 	}
-	return "", nil, errors.Errorf("kernels: want the module %s, got none: run go generate ./graph/cuda", StockModule)
+	return "", nil, errors.Errorf("kernels: want the module %s, got none: run go generate ./graph/cuda", module)
 }
