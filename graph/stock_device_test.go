@@ -16,7 +16,7 @@ import (
 	"github.com/residua-go/residua/graph/ops/elementwise"
 )
 
-// stockOps lists Gorgonia's ops on single elements. Each makes a node of the input x, or of x and y.
+// stockOps lists Gorgonia's ops on single elements. Each reads the input x, or x and y.
 func stockOps() map[string]func(input func(string) *gorgonia.Node) (*gorgonia.Node, error) {
 	ops := map[string]func(func(string) *gorgonia.Node) (*gorgonia.Node, error){}
 	for name, op := range map[string]func(a, b *gorgonia.Node) (*gorgonia.Node, error){
