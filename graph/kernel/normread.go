@@ -47,10 +47,10 @@ func (k *NormRead[T]) Backward(p *Pool, dx, addend Rows[T], dgain, dkeys []T, do
 	t := &k.backward
 	t.dx, t.addend, t.dout, t.x, t.gain, t.keys, t.mean, t.rstd, t.d = dx, addend, dout, x, gain[:d.Dk*d.Dv], keys, mean, rstd, d
 	t.path = pathOf[T](k.path)
-	t.matrices = growRows(t.matrices, p, 4*d.Dk*d.Dv)
+	t.matrices = growRows(t.matrices, p, 3*d.Dk*d.Dv)
 	t.rooms.ready(p, d.R*d.Dv, dout)
 	t.dgain.want(p, t.path, dgain, accumulateGain)
-	t.dkeys.want(p, t.path, dkeys, accumulateKeys)
+	t.dkeys.want(p, t.path, dkeys, accumulateKeys, d.R, d.Dk, d.Dv)
 	t.tokens = pieces{d.Tokens, pieceTokens}
 	p.Do(t.tokens.number(), t)
 	t.dgain.store(p)
@@ -91,18 +91,19 @@ type normReadBackward[T Float] struct {
 	matrices               [][]T    // the matrices of a normReadToken, for each worker
 	rooms                  rooms[T] // for a token of dout
 	tokens                 pieces
-	dgain, dkeys           treeSums[T]
+	dgain                  treeSums[T]
+	dkeys                  keyProducts[T]
 }
 
 // normReadToken is a worker's memory for the token that it works on, with the token's products.
 type normReadToken[T Float] struct {
-	n          []T // [Dk, Dv], the normalised matrix without its gain
-	xn         []T // [Dk, Dv], the same with its gain; later room for a bfloat16 dx
-	transposed []T // [Dv, Dk], xn transposed
-	dxn        []T // [Dk, Dv]
-	dout       []T // [R, Dv], room for a bfloat16 dout
+	n    []T // [Dk, Dv], the normalised matrix without its gain
+	xn   []T // [Dk, Dv], the same with its gain; later room for a bfloat16 dx
+	dxn  []T // [Dk, Dv]
+	dout []T // [R, Dv], room for a bfloat16 dout
 
-	store, keys  block[T] // dXn, and the gradient of the keys
+	worker       int
+	store        block[T] // dXn
 	dgain, dkeys []T      // to add to; nil if not wanted
 }
 
@@ -110,8 +111,8 @@ type normReadToken[T Float] struct {
 func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 	d, dgain, dkeys := t.d, t.dgain.begin(worker), t.dkeys.begin(worker)
 	matrix := func(i int) []T { return rowOf(t.matrices[worker], i, d.Dk*d.Dv) }
-	w := normReadToken[T]{n: matrix(0), xn: matrix(1), transposed: matrix(2), dxn: matrix(3), dout: t.rooms.part(worker, 0, d.R*d.Dv), dgain: dgain.block, dkeys: dkeys.block,
-		store: newBlock[T](t.path, d.Dk, d.Dv, d.R, true), keys: newBlock[T](t.path, d.R, d.Dk, d.Dv, false)}
+	w := normReadToken[T]{n: matrix(0), xn: matrix(1), dxn: matrix(2), dout: t.rooms.part(worker, 0, d.R*d.Dv), dgain: dgain.block, dkeys: dkeys.block,
+		worker: worker, store: newBlock[T](t.path, d.Dk, d.Dv, d.R, true)}
 	ahead := t.x.tokensAhead(d.Dk * d.Dv)
 	t.tokens.each(lo, hi, func(first, end int) {
 		for i := first; i < end; i++ {
@@ -131,8 +132,7 @@ func (t *normReadBackward[T]) token(w *normReadToken[T], i, ahead int) {
 	if w.dkeys != nil {
 		s.normalizeScale(t.path, w.n, w.xn, x, t.gain)
 		t.dout.prefetchToken(i+ahead, outSize)
-		transpose(t.path, w.transposed, d.Dk, w.xn, d.Dv, d.Dk, d.Dv)
-		w.keys.multiply(w.dkeys, dout, w.transposed, w.dkeys)
+		t.dkeys.add(w.worker, w.dkeys, dout, w.xn)
 	} else {
 		s.normalize(t.path, w.n, x)
 		t.dout.prefetchToken(i+ahead, outSize)

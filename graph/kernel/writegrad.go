@@ -26,31 +26,27 @@ func (k *WriteGrad[T]) Run(p *Pool, dy Rows[T], dkeys []T, g Rows[T], keys []T, 
 	}
 	t.read.ready(p, rooms)
 	t.rooms.ready(p, r*dv, y)
-	t.keys = newBlock[T](k.path, r, dk, dv, false)
 	t.y, t.g = y, g
 	if dkeys != nil {
 		t.y, dkeys = y.first(tokens*r*dv), dkeys[:r*dk]
 	}
-	t.transposed = growRows(t.transposed, p, dk*dv)
 	t.tokens = pieces{tokens, pieceTokens}
-	t.sums.want(p, pathOf[T](k.path), dkeys, accumulate)
+	t.keys.want(p, pathOf[T](k.path), dkeys, accumulate, r, dk, dv)
 	p.Do(t.tokens.number(), t)
-	t.sums.store(p)
+	t.keys.store(p)
 }
 
 // writeGradTask is a WriteGrad divided into pieces of the tokens.
 type writeGradTask[T Float] struct {
-	read       tokenProducts[T]
-	keys       block[T] // dkeys [r, dk] += y [r, dv] G^T; G^T [dv, dk] is read in place
-	y, g       Rows[T]
-	rooms      rooms[T] // for a token of y
-	tokens     pieces
-	transposed [][]T // G_t^T [dv, dk] for each worker
-	sums       treeSums[T]
+	read   tokenProducts[T]
+	keys   keyProducts[T] // y G^T
+	y, g   Rows[T]
+	rooms  rooms[T] // for a token of y
+	tokens pieces
 }
 
 func (t *writeGradTask[T]) Part(worker, lo, hi int) {
-	sum := t.sums.begin(worker)
+	sum := t.keys.begin(worker)
 	t.tokens.each(lo, hi, func(first, end int) {
 		if !t.read.out.none() {
 			t.read.Part(worker, first, end)
@@ -63,15 +59,13 @@ func (t *writeGradTask[T]) Part(worker, lo, hi int) {
 
 // add adds the tokens [lo, hi) to sum.
 func (t *writeGradTask[T]) add(worker int, sum []T, lo, hi int) {
-	keys, path, turned := t.keys, t.keys.kernels.path, t.transposed[worker]
-	r, dk, dv := keys.m, keys.n, keys.tile.k
-	_, size, _ := t.read.sizes()
-	roomG, roomY := t.read.rooms.part(worker, 0, size), t.rooms.part(worker, 0, r*dv)
-	ahead := t.g.tokensAhead(dk * dv)
+	path := t.read.block.kernels.path
+	_, sizeG, sizeY := t.read.sizes()
+	roomG, roomY := t.read.rooms.part(worker, 0, sizeG), t.rooms.part(worker, 0, sizeY)
+	ahead := t.g.tokensAhead(sizeG)
 	for i := lo; i < hi; i++ {
-		t.g.prefetchToken(i+ahead, dk*dv)
-		t.y.prefetchToken(i+ahead, r*dv)
-		transpose(path, turned, dk, t.g.read(path, roomG, i*dk*dv, dk*dv), dv, dk, dv)
-		keys.multiply(sum, t.y.read(path, roomY, i*r*dv, r*dv), turned, sum)
+		t.g.prefetchToken(i+ahead, sizeG)
+		t.y.prefetchToken(i+ahead, sizeY)
+		t.keys.add(worker, sum, t.y.read(path, roomY, i*sizeY, sizeY), t.g.read(path, roomG, i*sizeG, sizeG))
 	}
 }
