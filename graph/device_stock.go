@@ -13,13 +13,4 @@ import (
 // giveStockKernels gives Gorgonia, once, the kernels that its own ops need; tape machines made
 // after that load them. In this build Gorgonia runs such an op on the GPU in any program, also in
 // one whose other ops run on the CPU.
-var giveStockKernels = sync.OnceValue(func() error {
-	for _, module := range cuda.StockModules() {
-		ptx, kernels, err := cuda.Stock(module)
-		if err != nil {
-			return err
-		}
-		gorgonia.AddToStdLib(module, ptx, kernels)
-	}
-	return nil
-})
+var giveStockKernels = sync.OnceValue(func() error { return cuda.Stock(gorgonia.AddToStdLib) })

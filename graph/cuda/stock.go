@@ -1,22 +1,28 @@
 package cuda
 
-import "github.com/pkg/errors"
+import (
+	"slices"
 
-// StockModules returns the names of the modules with the kernels that Gorgonia's own ops request:
-// element by element, of two tensors or numbers, and of one.
-func StockModules() []string { return []string{"elembinop", "elemunaryop"} }
+	"github.com/pkg/errors"
+)
 
-// Stock returns the PTX of one of these modules and the names of its kernels.
-func Stock(module string) (ptx string, kernels []string, err error) {
-	for _, m := range modules {
-		if m.name != module {
-			continue
+// Stock calls give for each module with kernels that Gorgonia's own ops request, element by
+// element, of two tensors or numbers and of one, with its PTX and the names of its kernels.
+func Stock(give func(module, ptx string, kernels []string)) error {
+	for _, name := range []string{"elembinop", "elemunaryop"} {
+		i := slices.IndexFunc(modules, func(m module) bool { return m.name == name })
+		if i < 0 {
+			return errors.Errorf("kernels: want the module %s, got none: run go generate ./graph/cuda", name)
 		}
-		for _, e := range m.entries {
+		ptx, err := modules[i].ptx()
+		if err != nil {
+			return err
+		}
+		var kernels []string
+		for _, e := range modules[i].entries {
 			kernels = append(kernels, e.name)
 		}
-		ptx, err = m.ptx()
-		return ptx, kernels, err
+		give(name, ptx, kernels)
 	}
-	return "", nil, errors.Errorf("kernels: want the module %s, got none: run go generate ./graph/cuda", module)
+	return nil
 }

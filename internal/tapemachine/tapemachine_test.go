@@ -28,11 +28,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(withoutDriver) != "" {
 		os.Exit(m.Run())
 	}
-	ptx, kernels, err := cuda.Stock()
-	if err != nil {
+	if err := cuda.Stock(gorgonia.AddToStdLib); err != nil {
 		log.Fatal(err)
 	}
-	gorgonia.AddToStdLib(cuda.StockModule, ptx, kernels)
 	emulator.Main(m)
 }
 
