@@ -67,6 +67,10 @@ type training struct {
 
 const rankSteps, microBatches = 20, 4
 
+// emulatedSteps is the number of steps on emulated devices, which take a second each, unless long
+// tests are enabled.
+const emulatedSteps = 5
+
 // train trains alone, or on n ranks; then each rank gives the entries that it owns.
 func train(t *testing.T, n int, spec models.Spec, o learner.Options) training {
 	t.Helper()
@@ -115,7 +119,11 @@ func trainOne(t *testing.T, spec models.Spec, o learner.Options) training {
 	}
 	_, err = l.Update()
 	require.NoError(t, err)
-	require.NoError(t, l.Train(t.Context(), rankSteps-1, func(s learner.Step) error {
+	steps := rankSteps
+	if o.Compute.Device.OnGPU() && !longtest.Enabled() {
+		steps = emulatedSteps
+	}
+	require.NoError(t, l.Train(t.Context(), steps-1, func(s learner.Step) error {
 		r.losses = append(r.losses, s.Loss)
 		return nil
 	}))
