@@ -25,9 +25,9 @@ func Enabled() bool { return (os.Getenv(variable) == "1" || Exhaustive()) && !te
 // Exhaustive reports whether everything is enabled and -short is not set.
 func Exhaustive() bool { return os.Getenv(variable) == All && !testing.Short() }
 
-// Main runs the tests of a package that builds many graphs. It collects garbage less often
-// than Go does by default, which saves a quarter of their processor time, unless they keep so much
-// that 2 GiB would be exceeded.
+// Main runs the tests of a package that builds many graphs. It collects garbage less often than Go
+// does by default, which saves a quarter of their processor time, unless they keep so much that 2
+// GiB would be exceeded.
 func Main(m *testing.M) {
 	debug.SetGCPercent(300)
 	debug.SetMemoryLimit(2 << 30)
