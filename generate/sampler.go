@@ -41,15 +41,15 @@ func newSampler(r Request, prompt []int32) *sampler {
 // next draws a token from finite logits.
 func (s *sampler) next(logits []float32) int32 {
 	logits = s.amend(logits)
-	best := 0
+	best, largest := 0, logits[0]
 	for i, l := range logits {
-		if l > logits[best] {
-			best = i
+		if l > largest {
+			best, largest = i, l
 		}
 	}
 	id := int32(best)
 	if s.r.Temperature > 0 {
-		id = s.draw(s.atLeast(s.r.MinP, s.nucleus(s.weigh(logits, logits[best]))))
+		id = s.draw(s.atLeast(s.r.MinP, s.nucleus(s.weigh(logits, largest))))
 	}
 	if s.seen != nil {
 		s.seen[id] = true
@@ -60,7 +60,7 @@ func (s *sampler) next(logits []float32) int32 {
 // finite tells whether all logits are finite; those of a diverged model are not.
 func finite(logits []float32) bool {
 	for _, l := range logits {
-		if math.IsNaN(float64(l)) || math.IsInf(float64(l), 0) {
+		if l-l != 0 { // NaN, which an infinity minus itself is, too
 			return false
 		}
 	}

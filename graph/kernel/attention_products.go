@@ -43,11 +43,24 @@ func (a *Attention[T]) keyScores(w *attentionWorker[T], v attentionView[T], s at
 		return
 	}
 	width, dim := a.kernels.width(), a.d.HeadDim
-	for j := s.j0; j < s.j1; j += width {
+	for j := s.j0 + a.queryScores(w, v, s); j < s.j1; j += width {
 		part := s.columnsOf(j, min(j+width, s.j1))
 		a.packPanel(w.panel, v.k[j*dim:], dim, part.columns())
 		a.multiplyPanel(w.scores[j-s.j0:], v.q, w.panel, T(a.d.Scale), part)
 	}
+}
+
+// queryScores computes the scores of a single query, as in decoding, from the rows of k, where they
+// are, and to the same bits. It returns the number of keys, of which it leaves the last few.
+func (a *Attention[T]) queryScores(w *attentionWorker[T], v attentionView[T], s attentionSpan) int {
+	dim := a.d.HeadDim
+	if s.i1-s.i0 > 1 || a.kernels.path == portable || dim%8 != 0 {
+		return 0
+	}
+	whole := s.columns() / gemvRows * gemvRows
+	q := product[T]{m: 1, n: whole, k: dim, alpha: T(a.d.Scale), a: v.q[s.i0*dim:], lda: dim, b: v.k[s.j0*dim:], ldb: dim, c: w.scores, ldc: attentionStride}
+	q.sumColumns(whole, dim, w.panel)
+	return whole
 }
 
 // multiplyPanels computes scores [queries, keys] = alpha * x [queries, Dh] y^T [Dh, keys] for x

@@ -33,6 +33,7 @@
 #define axpy_x 24
 #define axpy_xs 32
 #define axpy_n 40
+#define axpy_ahead 48
 #define gemv_y 0
 #define gemv_ys 8
 #define gemv_a 16

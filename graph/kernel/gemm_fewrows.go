@@ -17,11 +17,12 @@ const (
 // float32 form by offset. y has n elements; x has rows of n elements, xs apart; a has an element
 // for each row, as apart.
 type axpyTile[T Float] struct {
-	y, a *T
-	as   int
-	x    *T
-	xs   int
-	n    int
+	y, a  *T
+	as    int
+	x     *T
+	xs    int
+	n     int
+	ahead int // prefetches as many rows, beginning ahead elements after x
 }
 
 // gemvTile is one call of the micro-kernel y[v] = x a[v], for a few vectors a[v], as apart, and
@@ -104,7 +105,10 @@ func (q *product[T]) addRows(sums []T, n, p, end, j int) {
 		if end-p < rows {
 			rows = 1
 		}
-		t.x = &q.b[p*q.ldb+j]
+		t.x, t.ahead = &q.b[p*q.ldb+j], axpyRows*q.ldb
+		if p+rows == q.k {
+			t.ahead = 0
+		}
 		for i := range q.m {
 			t.y, t.a = &sums[i*n], &q.a[choose(q.ta, p*q.lda+i, i*q.lda+p)]
 			t.runFast(rows)

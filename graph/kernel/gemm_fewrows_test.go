@@ -17,7 +17,7 @@ func TestFewRowsLayouts(t *testing.T) {
 	}
 	var x axpyTile[float32]
 	for i, offset := range []uintptr{
-		unsafe.Offsetof(x.y), unsafe.Offsetof(x.a), unsafe.Offsetof(x.as), unsafe.Offsetof(x.x), unsafe.Offsetof(x.xs), unsafe.Offsetof(x.n),
+		unsafe.Offsetof(x.y), unsafe.Offsetof(x.a), unsafe.Offsetof(x.as), unsafe.Offsetof(x.x), unsafe.Offsetof(x.xs), unsafe.Offsetof(x.n), unsafe.Offsetof(x.ahead),
 	} {
 		assert.EqualValues(t, 8*i, offset)
 	}

@@ -33,6 +33,7 @@
 #define axpy_x 24
 #define axpy_xs 32
 #define axpy_n 40
+#define axpy_ahead 48
 #define gemv_y 0
 #define gemv_ys 8
 #define gemv_a 16
@@ -88,6 +89,8 @@ TEXT ·avx2Multiply16(SB), NOSPLIT, $0-8
 row:
 	VBROADCASTSS 0(SI), Y8
 	ADDQ $4, SI
+	PREFETCHT0 4096(DI)
+	PREFETCHT0 4160(DI)
 	VPMOVZXWD 0(DI), Y9
 	VPSLLD $16, Y9, Y9
 	VFMADD231PS Y9, Y8, Y0
@@ -204,6 +207,7 @@ group:
 row:
 	VBROADCASTSS 0(SI), Y8
 	ADDQ $4, SI
+	PREFETCHT0 4096(DI)
 	VPMOVSXBD 0(DI), Y9
 	VCVTDQ2PS Y9, Y9
 	VMULPS 0(R9), Y9, Y9

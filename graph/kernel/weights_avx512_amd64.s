@@ -33,6 +33,7 @@
 #define axpy_x 24
 #define axpy_xs 32
 #define axpy_n 40
+#define axpy_ahead 48
 #define gemv_y 0
 #define gemv_ys 8
 #define gemv_a 16
@@ -74,6 +75,8 @@ TEXT ·avx512Multiply16(SB), NOSPLIT, $0-8
 row:
 	VBROADCASTSS 0(SI), Z4
 	ADDQ $4, SI
+	PREFETCHT0 4096(DI)
+	PREFETCHT0 4160(DI)
 	VPMOVZXWD 0(DI), Z5
 	VPSLLD $16, Z5, Z5
 	VFMADD231PS Z5, Z4, Z0
@@ -158,6 +161,7 @@ group:
 row:
 	VBROADCASTSS 0(SI), Z4
 	ADDQ $4, SI
+	PREFETCHT0 4096(DI)
 	VPMOVSXBD 0(DI), Z5
 	VCVTDQ2PS Z5, Z5
 	VMULPS Z9, Z5, Z5

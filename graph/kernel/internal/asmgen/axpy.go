@@ -10,8 +10,8 @@ import (
 //
 //	y += a_0 x_0, y += a_1 x_1, ...
 //
-// (BLIS calls it axpyf). It reads the rows in the order of memory, each as a separate stream that
-// the processor prefetches, so that it takes as long as reading them.
+// (BLIS calls it axpyf). It reads the rows in the order of memory, each as a separate stream, and
+// prefetches as many rows some distance after them, so that it takes as long as reading them.
 type axpy struct {
 	isa
 	rows int
@@ -19,7 +19,7 @@ type axpy struct {
 
 // axpyFields are the 8-byte fields of kernel.axpyTile[float32], in order. A test of package
 // kernel compares them with the struct.
-var axpyFields = []string{"y", "a", "as", "x", "xs", "n"}
+var axpyFields = []string{"y", "a", "as", "x", "xs", "n", "ahead"}
 
 // axpys lists the kernels of an instruction set. They exist only for AVX2, since longer vectors
 // would wait for memory just as long.
@@ -38,15 +38,19 @@ const (
 	regXFour = "R15" // the fifth row at the step
 	regXS    = "R13" // bytes between rows
 	regX3    = "R9"  // three times that
+	regNext  = "R10" // the row to prefetch at the step
+	regNext4 = "R11" // the fifth of these rows
 	regMore  = "CX"  // elements left
 )
 
 // xRow returns the address of row r, of the eight that two pointers reach.
-func xRow(r int) string {
+func xRow(r int) string { return rowOfEight(regX, regXFour, r) }
+
+func rowOfEight(first, fifth string, r int) string {
 	if r >= 4 {
-		return rowAddress(regXFour, regXS, regX3, r-4)
+		return rowAddress(fifth, regXS, regX3, r-4)
 	}
-	return rowAddress(regX, regXS, regX3, r)
+	return rowAddress(first, regXS, regX3, r)
 }
 
 func (k axpy) a(i int) string { return k.Vector(i) }
@@ -83,6 +87,10 @@ func (k axpy) emitArguments(w *asm.Writer) {
 	triple(w, regXS, regX3)
 	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*4)", regX, regXS), regXFour)
 	fields(w, "axpy", "n", regMore)
+	strides(w, "axpy", "ahead", regNext)
+	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*4)", regNext, regXS), regNext4)
+	w.Op("ADDQ", regX, regNext)
+	w.Op("ADDQ", regX, regNext4)
 }
 
 // emitStep adds to vecs vectors of y and goes on to the next.
@@ -91,6 +99,7 @@ func (k axpy) emitStep(w *asm.Writer, vecs int, masked bool) {
 		w.Load(at(v*k.Size(), regC), k.y(v), masked)
 	}
 	for i := range k.rows {
+		w.Op("PREFETCHT1", rowOfEight(regNext, regNext4, i))
 		for v := range vecs {
 			from := xRow(i)
 			if v > 0 {
@@ -110,5 +119,7 @@ func (k axpy) emitStep(w *asm.Writer, vecs int, masked bool) {
 		ADDQ $bytes, DX // y, and both pointers to rows
 		ADDQ $bytes, DI
 		ADDQ $bytes, R15
+		ADDQ $bytes, R10 // both pointers to what to prefetch
+		ADDQ $bytes, R11
 	`, asm.Names{"bytes": vecs * k.Size()})
 }

@@ -12,7 +12,8 @@ import (
 //	y[j] = sum_k a[k] x[k][j]
 //
 // or, with unpack, writes the entries as float32. An entry of 8 bits is multiplied by its group's
-// scale first.
+// scale first. The panels follow one another, so that what it prefetches at the end of one begins
+// the next.
 type weights struct {
 	isa
 	bits   int
@@ -20,8 +21,9 @@ type weights struct {
 }
 
 const (
-	weightsColumns = 64 // of a panel
-	weightsGroup   = 64 // rows that share a column's scale
+	weightsColumns = 64   // of a panel
+	weightsGroup   = 64   // rows that share a column's scale
+	weightsAhead   = 4096 // bytes from an entry to what is prefetched with it
 )
 
 // weightsFields are the 8-byte fields of kernel.weightsTile, in order. A test of package kernel
@@ -107,6 +109,9 @@ func (k weights) emitRow(w *asm.Writer) {
 	if !k.unpack {
 		w.Op("VBROADCASTSS", at(0, regA1), k.a())
 		w.OpNumber("ADDQ", 4, regA1)
+		for line := range weightsColumns * k.bits / 8 / 64 {
+			w.Op("PREFETCHT0", at(weightsAhead+64*line, regX))
+		}
 	}
 	for v := range k.vecs() {
 		k.emitEntry(w, v)
