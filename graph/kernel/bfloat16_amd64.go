@@ -52,3 +52,6 @@ func (t *tile[T]) runFastPairs(p path, rows, vecs int, transposed, partial bool)
 		avx2PairTile(rows, vecs, transposed, partial, t.float32())
 	}
 }
+
+// runTwoPanels computes a row of C from two panels of pairs, with AVX-512.
+func (t *tile[T]) runTwoPanels() { avx512Pairsn1x4(t.float32()) }

@@ -16,3 +16,6 @@ func fastInterleave(path, []BFloat16, []BFloat16, []BFloat16, int) {}
 
 // runFastPairs is never reached: there is no fast path.
 func (t *tile[T]) runFastPairs(path, int, int, bool, bool) {}
+
+// runTwoPanels is never reached: there is no fast path.
+func (t *tile[T]) runTwoPanels() {}

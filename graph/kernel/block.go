@@ -33,7 +33,9 @@ func (x *block[T]) multiply(c, a, b, addend []T) {
 func (x *block[T]) run() {
 	t := x.tile
 	width, lanes := x.kernels.width(), x.kernels.lanes
-	for j := 0; j < x.n; j += width {
+	j := x.runTwoPanels(&t)
+	t.as = x.tile.as
+	for ; j < x.n; j += width {
 		columns := min(width, x.n-j)
 		vecs := (columns + lanes - 1) / lanes
 		t.cols = columns - (vecs-1)*lanes
@@ -41,6 +43,21 @@ func (x *block[T]) run() {
 		t.c, t.d = at(x.tile.c, j), at(x.tile.d, j)
 		x.runPanel(&t, vecs)
 	}
+}
+
+// runTwoPanels computes, for a single row of pairs with AVX-512, the columns of every two panels
+// together, and returns their number. With fewer than four vectors left, it leaves the rest.
+func (x *block[T]) runTwoPanels(t *tile[T]) (columns int) {
+	if x.m > 1 || x.transposed || !x.kernels.pairs || x.kernels.path != avx512 {
+		return 0
+	}
+	width, lanes := x.kernels.width(), x.kernels.lanes
+	for t.tiles, t.as = 1, x.panel; x.n-columns > width+lanes; columns += min(2*width, x.n-columns) {
+		t.b, t.c, t.d = at(x.tile.b, columns/width*x.panel), at(x.tile.c, columns), at(x.tile.d, columns)
+		t.cols = min(x.n-columns-width, width) - lanes
+		t.runTwoPanels()
+	}
+	return columns
 }
 
 // runPanel computes one panel of columns.

@@ -18,9 +18,10 @@ type Gemm[T Float] struct {
 	// distance apart.
 	addend []T
 
-	task gemmTask[T]
-	own  arena // used in calls without a Pool, which has its own
-	path path
+	task    gemmTask[T]
+	rounded roundedProduct // for Weights that a product of bfloat16 reads
+	own     arena          // used in calls without a Pool, which has its own
+	path    path
 }
 
 // Run computes C = alpha * op(A) op(B) + beta * C with op(A) [m, k], op(B) [k, n] and C [m, n]. p
@@ -35,6 +36,10 @@ func (g *Gemm[T]) Run(p *Pool, ta, tb bool, m, n, k int, alpha T, a []T, lda int
 		t.tb, t.b = false, nil
 	}
 	t.product.check()
+	if g.Weights != nil && g.Weights.pairs != nil {
+		runRounded(&g.rounded, p, &t.product)
+		return
+	}
 	t.run(p, kernelsOf[T](g.path), &g.own)
 }
 

@@ -54,6 +54,12 @@ func (b PackedBFloat16) Part(k0, k1, j0, j1 int) PackedBFloat16 {
 	return b
 }
 
+// entry returns entry (row, column).
+func (b PackedBFloat16) entry(row, column int) BFloat16 {
+	width := b.kernels.width()
+	return pairsOf(b.words[column/width*b.panel+row/2*width+column%width:])[row%2]
+}
+
 // source is the matrix to pack: [k, n], or [n, k] if transposed, in one of two types.
 type source struct {
 	rows       []BFloat16

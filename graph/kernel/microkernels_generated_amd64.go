@@ -719,6 +719,9 @@ func avx512Widen(dst *float32, src *BFloat16, n int)
 func avx512Interleave(dst *float32, src, odd *BFloat16, n int)
 
 //go:noescape
+func avx512Pairsn1x4(t *tile[float32])
+
+//go:noescape
 func avx512Multiply16(t *weightsTile)
 
 //go:noescape

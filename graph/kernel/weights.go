@@ -12,7 +12,8 @@ type WeightFormat string
 
 // The formats of Weights.
 const (
-	// WeightsBF16 rounds each entry to the nearest bfloat16: 2 bytes.
+	// WeightsBF16 rounds each entry to the nearest bfloat16: 2 bytes. On processors with
+	// AVX512_BF16 products round their A, too, as in training with GemmBFloat16.
 	WeightsBF16 WeightFormat = "bf16"
 	// WeightsInt8 stores an entry w as the integer q in [-127, 127] with w approximately s q: 1
 	// byte. The scale s, a float32, is max |w| / 127 over a group of 64 entries of one column; q is
@@ -27,18 +28,29 @@ const (
 
 // Weights are the matrix B [k, n] of a product, for inference: products with float32 are summed in
 // float32 (Gemm.Weights). They are stored in panels of 64 columns, each row after row, as a product
-// of few rows reads them.
+// of few rows reads them; those that a product of bfloat16 reads, as it reads them.
 type Weights struct {
 	format WeightFormat
 	k, n   int
 	words  []BFloat16 // [panels, k, 64]
 	bytes  []int8     // [panels, k, 64], too
 	scales []float32  // [panels, groups, 64]
+
+	pairs  *WeightsBFloat16 // owns packed; nil: there is none
+	packed PackedBFloat16
 }
 
 // NewWeights converts b [k, n], which is stored as [n, k] if transposed.
 func NewWeights(p *Pool, format WeightFormat, b []float32, k, n int, transposed bool) *Weights {
+	return newWeights(p, format, b, k, n, transposed, machinePairs == avx512)
+}
+
+func newWeights(p *Pool, format WeightFormat, b []float32, k, n int, transposed, pairs bool) *Weights {
 	w := &Weights{format: format, k: k, n: n}
+	if format == WeightsBF16 && pairs {
+		w.pack(p, b, transposed)
+		return w
+	}
 	panels := (n + weightsColumns - 1) / weightsColumns
 	if format == WeightsBF16 {
 		w.words = make([]BFloat16, panels*k*weightsColumns)
@@ -51,13 +63,28 @@ func NewWeights(p *Pool, format WeightFormat, b []float32, k, n int, transposed 
 	return w
 }
 
+// pack converts b for products of bfloat16.
+func (w *Weights) pack(p *Pool, b []float32, transposed bool) {
+	w.pairs = &WeightsBFloat16{}
+	width := pairKernelsOf(fastest).width()
+	words, _ := carve[float32](&w.pairs.memory, (w.n+width-1)/width*width*panelPairs(w.k), 0)
+	memory.LargePages(unsafe.Pointer(unsafe.SliceData(words)), 4*len(words))
+	w.packed = w.pairs.PackFloat32(p, transposed, w.n, w.k, b, choose(transposed, w.k, w.n))
+	w.pairs.packer = packer{} // lets b go
+}
+
 // Bytes returns the memory that the entries and scales take.
-func (w *Weights) Bytes() int { return 2*len(w.words) + len(w.bytes) + 4*len(w.scales) }
+func (w *Weights) Bytes() int {
+	return 2*len(w.words) + len(w.bytes) + 4*len(w.scales) + 4*len(w.packed.words)
+}
 
 func (w *Weights) groups() int { return (w.k + weightsGroup - 1) / weightsGroup }
 
 // entry returns entry (row, column) as float32.
 func (w *Weights) entry(row, column int) float32 {
+	if w.pairs != nil {
+		return w.packed.entry(row, column).Float32()
+	}
 	panel, column := column/weightsColumns, column%weightsColumns
 	i := (panel*w.k+row)*weightsColumns + column
 	if w.format == WeightsBF16 {

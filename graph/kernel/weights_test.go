@@ -31,20 +31,24 @@ type weightsCase struct {
 	format     WeightFormat
 	k, n       int
 	transposed bool
+	pairs      bool // for products of bfloat16
 }
 
 func weightsCases() []weightsCase {
 	var all []weightsCase
-	for _, format := range []WeightFormat{WeightsBF16, WeightsInt8} {
-		for _, s := range [][2]int{{1, 1}, {64, 64}, {65, 63}, {200, 130}, {400, 96}, {769, 1100}} {
-			all = append(all, weightsCase{format, s[0], s[1], false}, weightsCase{format, s[0], s[1], true})
+	for _, s := range [][2]int{{1, 1}, {64, 64}, {65, 63}, {200, 130}, {400, 96}, {769, 1100}} {
+		for _, transposed := range []bool{false, true} {
+			for _, c := range []weightsCase{{format: WeightsBF16}, {format: WeightsBF16, pairs: true}, {format: WeightsInt8}} {
+				c.k, c.n, c.transposed = s[0], s[1], transposed
+				all = append(all, c)
+			}
 		}
 	}
 	return all
 }
 
 func (c weightsCase) String() string {
-	return fmt.Sprintf("%s %dx%d transposed=%t", c.format, c.k, c.n, c.transposed)
+	return fmt.Sprintf("%s %dx%d transposed=%t pairs=%t", c.format, c.k, c.n, c.transposed, c.pairs)
 }
 
 // random returns a matrix, one column of which is 0, and its Weights.
@@ -53,7 +57,7 @@ func (c weightsCase) random() (b []float32, w *Weights) {
 	for i := range c.k {
 		b[c.index(i, c.n/2)] = 0
 	}
-	return b, NewWeights(nil, c.format, b, c.k, c.n, c.transposed)
+	return b, newWeights(nil, c.format, b, c.k, c.n, c.transposed, c.pairs)
 }
 
 func (c weightsCase) index(i, j int) int {
@@ -90,12 +94,15 @@ func TestWeightsEntries(t *testing.T) {
 			}
 		}
 	}
-	large := weightsCase{WeightsInt8, 768, 768, false}
+	large := weightsCase{format: WeightsInt8, k: 768, n: 768}
 	_, w := large.random()
 	assert.Equal(t, 768*768+4*12*768, w.Bytes(), "a byte an entry, a float32 a group")
 	large.format = WeightsBF16
 	_, w = large.random()
 	assert.Equal(t, 2*768*768, w.Bytes())
+	large.pairs = true
+	_, w = large.random()
+	assert.Equal(t, 2*768*2*panelPairs(768), w.Bytes())
 }
 
 // product multiplies rows by the weights, on a path.
@@ -122,7 +129,11 @@ func TestWeightsProduct(t *testing.T) {
 			for p := range c.k {
 				e := float64(w.entry(p, j))
 				for i := range most {
-					want[i*c.n+j] += float64(float32(0.7)) * float64(a[i*lda+p]) * e
+					x := a[i*lda+p]
+					if c.pairs {
+						x = toBFloat16(x).Float32()
+					}
+					want[i*c.n+j] += float64(float32(0.7)) * float64(x) * e
 				}
 			}
 		}
@@ -135,7 +146,7 @@ func TestWeightsProduct(t *testing.T) {
 			for m := 1; m <= fewRows; m++ {
 				few := c.product(p, pool, w, a, m, lda)
 				require.Equal(t, alone, few[:c.n], "%v: bits of %d rows", c, m)
-				if p != portable { // there, products of many rows are not summed by fused multiply-adds
+				if p != portable || c.pairs { // there, products of many rows are not summed by fused multiply-adds
 					require.True(t, slices.Equal(all[:m*c.n], few), "%v: bits of %d rows among %d", c, m, most)
 				}
 			}

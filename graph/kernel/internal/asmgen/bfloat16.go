@@ -15,10 +15,21 @@ func (s isa) bfloat16() []family {
 	}
 	chooser := fmt.Sprintf("%%PairTile runs the micro-kernel of pairs for tiles of rows x vecs vectors.\n"+
 		"func %%PairTile(rows, vecs int, transposed%s bool, t *tile[float32]) {\nswitch %s {", partial, choice)
-	return []family{
+	families := []family{
 		newFamily(s.tiles(s.pairRows, true), chooser, microkernel.choice),
 		newFamily(s.conversions(), "", nil),
 	}
+	if s.Masks {
+		families = append(families, newFamily([]microkernel{s.twoPanels()}, "", nil))
+	}
+	return families
+}
+
+// twoPanels is the micro-kernel for a single row of C and two panels of B. One panel alone would
+// keep it waiting for its sums, of which each step adds to two. The distance between the panels
+// is in the field as.
+func (s isa) twoPanels() microkernel {
+	return microkernel{isa: s, rows: 1, vecs: 2 * panelVecs, pairs: true}
 }
 
 // bfloat16Step is the number of elements that a conversion handles in one step; its count of

@@ -18,10 +18,13 @@ type microkernel struct {
 // kernels lists the micro-kernels of an instruction set for float32.
 func (s isa) kernels() []microkernel { return s.tiles(s.maxRows, false) }
 
+// panelVecs is the number of vectors of a panel of B.
+const panelVecs = 2
+
 // tiles lists micro-kernels of up to maxRows rows.
 func (s isa) tiles(maxRows [3]int, pairs bool) []microkernel {
 	var list []microkernel
-	for vecs := 1; vecs <= 2; vecs++ {
+	for vecs := 1; vecs <= panelVecs; vecs++ {
 		for rows := 1; rows <= maxRows[vecs]; rows++ {
 			for _, transposed := range []bool{false, true} {
 				list = append(list, microkernel{s, rows, vecs, transposed, false, pairs})
@@ -193,7 +196,12 @@ func (k microkernel) emitPrefetch(w *asm.Writer) {
 // emitStep adds the products for one k, or a pair of them: acc[r, :] += A[r, k] * B[k, :].
 func (k microkernel) emitStep(w *asm.Writer) {
 	for v := range k.vecs {
-		w.Load(at(v*k.Size(), regB), k.b(v), k.partial(v))
+		w.Load(k.atB(v, 0), k.b(v), k.partial(v))
+	}
+	if k.pairs && !k.transposed && k.rows <= fewRows { // B comes from memory, as in decoding
+		for v := range k.vecs {
+			w.Op("PREFETCHT0", k.atB(v, weightsAhead))
+		}
 	}
 	w.Op("ADDQ", regBS, regB)
 	if k.splits() {
@@ -209,6 +217,15 @@ func (k microkernel) emitStep(w *asm.Writer) {
 	for g := range k.groups() {
 		w.Op("ADDQ", "$4", regA[g])
 	}
+}
+
+// atB returns the address some bytes after vector v of B's row. The third and fourth vectors are in
+// the next panel.
+func (k microkernel) atB(v, ahead int) string {
+	if v < panelVecs {
+		return at(v*k.Size()+ahead, regB)
+	}
+	return fmt.Sprintf("%d(%s)(%s*1)", (v-panelVecs)*k.Size()+ahead, regB, regAS)
 }
 
 // emitProducts adds the products for row r of the tile.

@@ -24,6 +24,7 @@ const (
 	weightsColumns = 64   // of a panel
 	weightsGroup   = 64   // rows that share a column's scale
 	weightsAhead   = 4096 // bytes from an entry to what is prefetched with it
+	fewRows        = 4    // rows of a tile that needs B only once
 )
 
 // weightsFields are the 8-byte fields of kernel.weightsTile, in order. A test of package kernel

@@ -1,0 +1,37 @@
+package kernel
+
+// roundedRows is the number of rows of A from which the workers share the rounding.
+const roundedRows = 16
+
+// roundedProduct computes a product of float32 with Weights as one of bfloat16: it rounds A, and
+// sums in float32 (GemmBFloat16).
+type roundedProduct struct {
+	gemm GemmBFloat16[float32]
+	a    []BFloat16 // [m, k]
+
+	from []float32 // A
+	lda  int
+	k    int
+}
+
+// runRounded computes q.
+func runRounded[T Float](r *roundedProduct, p *Pool, q *product[T]) {
+	r.a = grow(r.a, q.m*q.k)
+	r.from, r.lda, r.k = float32s(q.a), q.lda, q.k
+	if q.m < roundedRows {
+		r.Part(0, 0, q.m)
+	} else {
+		p.Do(q.m, r)
+	}
+	r.from = nil
+	r.gemm.Epilogue, r.gemm.lower, r.gemm.addend = q.epilogue, q.lower, float32s(q.addend)
+	r.gemm.RunPacked(p, false, q.m, float32(q.alpha), r.a, q.k, q.weights.packed, float32(q.beta), float32s(q.c), q.ldc)
+	r.gemm.Epilogue, r.gemm.addend = nil, nil
+}
+
+// Part rounds the rows [lo, hi) of A.
+func (r *roundedProduct) Part(_, lo, hi int) {
+	for i := lo; i < hi; i++ {
+		RoundBFloat16(r.a[i*r.k:][:r.k], r.from[i*r.lda:][:r.k])
+	}
+}
