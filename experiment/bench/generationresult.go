@@ -87,7 +87,8 @@ func (r *GenerationResult) shares(m *Machine) {
 
 // generationNote explains the table.
 const generationNote = `prefill: a prompt is read, up to the first token after it; decoding: greedy, after a prompt of %d tokens, texts at a time;
-speedup: of the Residua above it, over another program, of which the fastest turn counts`
+speedup: of the Residua above it, over another program, of which the fastest turn counts;
+%% of peak GEMM: of the machine's peak above, in the precision named there; with bf16 weights products may be faster than in float32`
 
 func (r *Report) generationTable() figure.Table {
 	t := figure.Table{Title: "Generation", Align: "lllrrrrrrrrrr", Note: fmt.Sprintf(generationNote, decodeAfter),
