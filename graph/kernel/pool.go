@@ -94,6 +94,7 @@ type worker struct {
 	parked  atomic.Bool
 	wake    chan struct{} // holds at most one token, sent by whoever clears parked
 	failure any
+	patient bool     // its last wait was not long
 	_       [64]byte // keeps neighbours in different cache lines
 }
 
@@ -170,31 +171,46 @@ func (g *workerGroup) close() {
 	}
 }
 
-// A waiting worker first checks spinLooks times in a row, and repeats this spinRounds times with a
-// yield in between (together some tens of microseconds, the pause between two kernels of a step).
-// Then it parks.
+// A waiting worker checks spinLooks times whether it has work. Unless its last wait was long, it goes
+// on checking for spinTime, and yields now and then. Then it parks, from which it takes some tens of
+// microseconds to be woken. The pauses between the kernels of a step, and between the steps of
+// decoding, are shorter than spinTime; longer ones leave the processor to others.
 const (
-	spinRounds = 64
-	spinLooks  = 64
+	spinTime  = 50 * time.Microsecond
+	longWait  = 4 * spinTime // with being woken
+	spinLooks = 2048         // some microseconds
 )
 
 // await returns when ready returns true. Whoever makes it true must call unpark afterwards.
 func (w *worker) await(ready func() bool) {
-	for range spinRounds {
-		for range spinLooks {
-			if ready() {
-				return
-			}
-		}
+	if spin(ready) {
+		return
+	}
+	begin := time.Now()
+	for w.patient && time.Since(begin) < spinTime {
 		runtime.Gosched()
+		if spin(ready) {
+			return
+		}
 	}
 	for !ready() {
 		w.parked.Store(true)
 		if ready() && w.parked.CompareAndSwap(true, false) {
-			return
+			break
 		}
 		<-w.wake // whoever cleared parked sends
 	}
+	w.patient = time.Since(begin) < longWait
+}
+
+// spin checks spinLooks times.
+func spin(ready func() bool) bool {
+	for range spinLooks {
+		if ready() {
+			return true
+		}
+	}
+	return false
 }
 
 // unpark wakes the worker if it is parked.
