@@ -171,10 +171,10 @@ func (g *workerGroup) close() {
 	}
 }
 
-// A waiting worker checks spinLooks times whether it has work. Unless its last wait was long, it goes
-// on checking for spinTime, and yields now and then. Then it parks, from which it takes some tens of
-// microseconds to be woken. The pauses between the kernels of a step, and between the steps of
-// decoding, are shorter than spinTime; longer ones leave the processor to others.
+// A waiting worker checks spinLooks times whether it has work. Unless its last wait was long, it
+// goes on checking for spinTime, and yields now and then. Then it parks, from which it takes some
+// tens of microseconds to be woken. The pauses between the kernels of a step, and between the steps
+// of decoding, are shorter than spinTime; longer ones leave the processor to others.
 const (
 	spinTime  = 50 * time.Microsecond
 	longWait  = 4 * spinTime // with being woken
