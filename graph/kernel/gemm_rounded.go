@@ -7,26 +7,26 @@ const roundedRows = 16
 // sums in float32 (GemmBFloat16).
 type roundedProduct struct {
 	gemm GemmBFloat16[float32]
-	a    []BFloat16 // [m, k]
+	own  arena // used in calls without a Pool
 
-	from []float32 // A
+	a    []BFloat16 // [m, k]
+	from []float32  // A
 	lda  int
 	k    int
 }
 
 // runRounded computes q.
 func runRounded[T Float](r *roundedProduct, p *Pool, q *product[T]) {
-	r.a = grow(r.a, q.m*q.k)
-	r.from, r.lda, r.k = float32s(q.a), q.lda, q.k
+	space, _ := carve[float32](p.common(&r.own), (q.m*q.k+1)/2, 0)
+	r.a, r.from, r.lda, r.k = pairsOf(space)[:q.m*q.k], float32s(q.a), q.lda, q.k
 	if q.m < roundedRows {
 		r.Part(0, 0, q.m)
 	} else {
 		p.Do(q.m, r)
 	}
-	r.from = nil
 	r.gemm.Epilogue, r.gemm.lower, r.gemm.addend = q.epilogue, q.lower, float32s(q.addend)
 	r.gemm.RunPacked(p, false, q.m, float32(q.alpha), r.a, q.k, q.weights.packed, float32(q.beta), float32s(q.c), q.ldc)
-	r.gemm.Epilogue, r.gemm.addend = nil, nil
+	r.a, r.from, r.gemm.Epilogue, r.gemm.addend = nil, nil, nil, nil
 }
 
 // Part rounds the rows [lo, hi) of A.
