@@ -51,7 +51,7 @@ func (a *Attention[T]) keyScores(w *attentionWorker[T], v attentionView[T], s at
 }
 
 // queryScores computes the scores of a single query, as in decoding, from the rows of k, where they
-// are, and to the same bits. It returns the number of keys, of which it leaves the last few.
+// are, and to the same bits. It returns how many keys it has scored: whole tiles of them.
 func (a *Attention[T]) queryScores(w *attentionWorker[T], v attentionView[T], s attentionSpan) int {
 	dim := a.d.HeadDim
 	if s.i1-s.i0 > 1 || a.kernels.path == portable || dim%8 != 0 {

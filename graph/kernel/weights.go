@@ -28,7 +28,8 @@ const (
 
 // Weights are the matrix B [k, n] of a product, for inference: products with float32 are summed in
 // float32 (Gemm.Weights). They are stored in panels of 64 columns, each row after row, as a product
-// of few rows reads them; those that a product of bfloat16 reads, as it reads them.
+// of few rows reads them. On processors with AVX512_BF16, where products of bfloat16 are faster
+// than those of float32, weights in bfloat16 are stored in pairs, as those products read them.
 type Weights struct {
 	format WeightFormat
 	k, n   int
@@ -36,7 +37,7 @@ type Weights struct {
 	bytes  []int8     // [panels, k, 64], too
 	scales []float32  // [panels, groups, 64]
 
-	pairs  *WeightsBFloat16 // owns packed; nil: there is none
+	pairs  *WeightsBFloat16 // owns packed, which replaces words; nil: there is none
 	packed PackedBFloat16
 }
 

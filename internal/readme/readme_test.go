@@ -2,6 +2,7 @@
 package readme
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -105,6 +106,72 @@ func TestTheResult(t *testing.T) {
 	assert.Contains(t, page, fmt.Sprintf("| transformer | %s | 5.6e-3 | %s |", figure.Thousands(int64(size["transformer"])), estimate(base)))
 	assert.Contains(t, page, fmt.Sprintf("%.3f ± %.3f nats (%.1f%% ± %.1f%%;", -d.Mean, d.Error, -100*d.Mean/base.Mean, 100*d.Error/base.Mean))
 	assert.Contains(t, page, fmt.Sprintf("for %.0f%% of the FLOPs", 100*flops["rmt"]/flops["transformer"]))
+}
+
+// cardLosses returns the losses of each series of studies/cards, by seed, at the rate that seed 0
+// chose.
+func cardLosses(t *testing.T) map[string]map[int]float64 {
+	type run struct {
+		Series string
+		Seed   int
+		LR     float64
+		Loss   float64 `json:"val_loss"`
+	}
+	var runs []run
+	chosen := map[string]run{}
+	for line := range strings.Lines(read(t, "studies/cards/log.jsonl")) {
+		var r run
+		require.NoError(t, json.Unmarshal([]byte(line), &r))
+		runs = append(runs, r)
+		if best, ok := chosen[r.Series]; r.Seed == 0 && (!ok || r.Loss < best.Loss) {
+			chosen[r.Series] = r
+		}
+	}
+	losses := map[string]map[int]float64{}
+	for _, r := range runs {
+		if r.Seed == 0 || r.LR != chosen[r.Series].LR {
+			continue
+		}
+		if losses[r.Series] == nil {
+			losses[r.Series] = map[int]float64{}
+		}
+		losses[r.Series][r.Seed] = r.Loss
+	}
+	return losses
+}
+
+// TestTheCards: what the README and docs/log.md say of the cards is in their log.
+func TestTheCards(t *testing.T) {
+	losses := cardLosses(t)
+	below := func(series, baseline string, seeds int) stats.Estimate {
+		var all []float64
+		for seed := 1; seed <= seeds; seed++ {
+			a, b := losses[series][seed], losses[baseline][seed]
+			require.NotZero(t, a*b, "%s, %s: seed %d", series, baseline, seed)
+			all = append(all, b-a)
+		}
+		return stats.Mean(all)
+	}
+	page := strings.Join(strings.Fields(read(t, "README.md")), " ")
+	const plain = "quickstart-transformer"
+	var eight []string // the series with eight seeds, the best first
+	for series, of := range losses {
+		if series != plain && len(of) == 8 {
+			eight = append(eight, series)
+		}
+	}
+	slices.SortFunc(eight, func(a, b string) int { return cmp.Compare(below(b, plain, 8).Mean, below(a, plain, 8).Mean) })
+	require.Len(t, eight, 7)
+	require.Equal(t, "quickstart", eight[1])
+	assert.Contains(t, page, fmt.Sprintf("the RMT ends %s nats below the transformer and Deep Delta Learning %s (8 seeds), five others hardly below",
+		estimate(below(eight[1], plain, 8)), estimate(below(eight[0], plain, 8))))
+	assert.Less(t, below(eight[2], plain, 8).Mean, 0.05)
+	assert.Contains(t, page, fmt.Sprintf("by Muon %.2f and %.2f (3 seeds)", below(eight[1]+"-muon", plain+"-muon", 3).Mean, below(eight[0]+"-muon", plain+"-muon", 3).Mean))
+	modern, modernMuon := below("quickstart-rmt-modern", "quickstart-modern", 3), below("quickstart-rmt-modern-muon", "quickstart-modern-muon", 3)
+	assert.Less(t, modern.Mean, 2*modern.Error, "the RMT gains nothing on the modern block")
+	assert.Negative(t, modernMuon.Mean, "nor by Muon")
+	log := strings.Join(strings.Fields(read(t, "docs/log.md")), " ")
+	assert.Contains(t, log, fmt.Sprintf("by %.3f ± %.3f nats with AdamW, and with Muon it ends %.3f ± %.3f above it", -modern.Mean, modern.Error, -modernMuon.Mean, modernMuon.Error))
 }
 
 func estimate(e stats.Estimate) string { return fmt.Sprintf("%.3f ± %.3f", e.Mean, e.Error) }
