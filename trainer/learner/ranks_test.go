@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -267,9 +268,12 @@ func TestRanksKeepTheirShareOfMoments(t *testing.T) {
 
 // TestReductionsBeginInTheBackwardPass checks that the first bucket is under way before the
 // gradients of the last one are final, in one of some steps: on a busy machine the group's
-// goroutine may have to wait.
+// goroutine may have to wait. Each rank has two of Go's processors, as it would in a process of its
+// own: with fewer, the goroutines that compute may keep the ones that send waiting to the end of a
+// step.
 func TestReductionsBeginInTheBackwardPass(t *testing.T) {
-	var overlaps atomic.Int64 // a busy machine may run a rank's reductions late
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	var overlaps atomic.Int64
 	onRanks(t, 2, distributed.Options{Trace: true}, func(g *distributed.Group) error {
 		wide := small(t, func(c *models.Config) { c.Layers, c.Stream = 6, stream.VectorConfig{Vectors: stream.Vectors{D: 64}} })
 		l, err := learner.New(wide, &random{}, learner.Options{
