@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/graph/kernel"
+	"github.com/residua-go/residua/internal/build"
 	"github.com/residua-go/residua/internal/experimenttest"
 	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
@@ -158,6 +160,7 @@ func TestTrainGoesOn(t *testing.T) {
 	whole := settled(t, c, t.TempDir())
 	want, _ := trained(t, whole, Options{Jobs: 2})
 	require.Len(t, want, 4)
+	assert.Equal(t, []string{build.Describe(), kernel.Path()}, []string{want["slow-0.8-seed0"].Program, want["slow-0.8-seed0"].Path})
 
 	out := t.TempDir()
 	p := settled(t, c, out)

@@ -31,8 +31,10 @@ type Record struct {
 	StreamSize  int            `json:"stream_entries"`   // per token
 	Memory      int            `json:"planned_bytes"`
 	Tokens      int64          `json:"tokens"`
-	Seconds     float64        `json:"seconds"` // spent on training steps, without evaluations and checkpoints
-	Jobs        int            `json:"jobs"`    // number of runs trained at the same time
+	Seconds     float64        `json:"seconds"`           // spent on training steps, without evaluations and checkpoints
+	Jobs        int            `json:"jobs"`              // number of runs trained at the same time
+	Program     string         `json:"program,omitempty"` // version and commit of the program that completed the run
+	Path        string         `json:"path,omitempty"`    // kernel.Path on the machine: losses have the same bits on all machines with the same one
 	Loss        eval.Number    `json:"val_loss"`
 	Bits        eval.Number    `json:"bits_per_byte"`
 	Accuracy    eval.Number    `json:"val_accuracy,omitempty"` // only on a task
