@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -109,13 +110,22 @@ func (c *cell) row(runs, done int, seconds float64, own []string) []string {
 	for _, n := range []int{cost.Parameters, cost.Parameters - cost.Embedding, run.TotalSteps() * run.StepTokens(), run.TotalSteps()} {
 		row = append(row, figure.Thousands(int64(n)))
 	}
-	return append(row, fmt.Sprintf("%.3g", c.first.flops()/1e12), fmt.Sprintf("%.3g", seconds), strings.Join(own, " "))
+	return append(row, threeDigits(c.first.flops()/1e12), threeDigits(seconds), strings.Join(own, " "))
+}
+
+// threeDigits formats a positive number with at least its first three digits, and without an
+// exponent if it is large.
+func threeDigits(v float64) string {
+	if v >= 100 {
+		return figure.Thousands(int64(math.Round(v)))
+	}
+	return fmt.Sprintf("%.3g", v)
 }
 
 // Text returns the plan for a person to read.
 func (p *Prediction) Text() string {
-	return p.Summary.Text() + fmt.Sprintf("settings of all: %s\n%d of %d runs are to be trained: %.4g TFLOP, about %s of training, %s with %d side by side if none slows another\n",
-		p.Shared, p.Todo, p.Runs, p.FLOPs/1e12, duration(p.Work), duration(p.Wall), p.Jobs)
+	return p.Summary.Text() + fmt.Sprintf("settings of all: %s\n%d of %d runs are to be trained: %s TFLOP, about %s of training, %s with %d side by side if none slows another\n",
+		p.Shared, p.Todo, p.Runs, threeDigits(p.FLOPs/1e12), duration(p.Work), duration(p.Wall), p.Jobs)
 }
 
 // duration formats seconds.
