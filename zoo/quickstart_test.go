@@ -11,21 +11,10 @@ import (
 	"github.com/residua-go/residua/analysis/blocks"
 	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/internal/longtest"
-	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
-	"github.com/residua-go/residua/runconfig"
 )
 
 const file = "zoo:quickstart"
-
-// TestIsTheConfigsModel: the model has the shape that configs/quickstart.yaml describes.
-func TestIsTheConfigsModel(t *testing.T) {
-	m, err := pretrained.Open(file)
-	require.NoError(t, err)
-	run, _, err := runconfig.Load(models.Standard(), "quickstart", nil)
-	require.NoError(t, err)
-	assert.Equal(t, run.Spec().Config, m.Spec.Config)
-}
 
 // TestEveryBlockIsWorthSomething: without any one block after the first, the loss on held-out text
 // rises by at least 0.05 nats; without any one sublayer, by at least 0.005. The model's own score
