@@ -1,8 +1,10 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/figure"
@@ -55,7 +57,7 @@ func newCard(zoo models.Zoo, p models.Preset) card {
 
 // withMuon returns the card of the same model trained by Muon, at the rates of AdamW.
 func (c card) withMuon() card {
-	c.Title, c.series.Name = c.Title+", trained by Muon", c.series.Name+muonSuffix
+	c.Title, c.series.Name = c.Title+byMuon, c.series.Name+muonSuffix
 	c.muon = true
 	c.series.Set = append(slices.Clone(c.series.Set), "train.optim={kind: muon, scale: match_rms_adamw}")
 	c.Source += "; Jordan 2024 (Muon), with updates of AdamW's size as in Liu et al. 2025, arXiv 2502.16982"
@@ -63,8 +65,10 @@ func (c card) withMuon() card {
 	return c
 }
 
-// muonSuffix ends the names of series trained by Muon.
-const muonSuffix = "-muon"
+const (
+	muonSuffix = "-muon"             // ends the names of series trained by Muon
+	byMuon     = ", trained by Muon" // ends the titles of their cards
+)
 
 // optimizer returns the name of the series of a curve with which the card is compared.
 func (c card) optimizer() string {
@@ -117,6 +121,11 @@ func modernCard(card layers.Card) layers.Card {
 	return card
 }
 
+// measuredIn tells whether a row of a report of bench zoo was trained by the card's optimizer.
+func (c card) measuredIn(r bench.DesignResult) bool {
+	return c.optimizer() == cmp.Or(r.Optim, bench.OptimizerNames()[0])
+}
+
 // speeds returns the rows of a report of bench zoo that belong to presets with this card.
 func (c card) speeds(zoo models.Zoo, measured []bench.DesignResult) figure.Table {
 	t := figure.NewTable("", "llrrrr", "model", "shape", "time a step", "FLOPs a token", "bytes moved a step", "peak memory")
@@ -127,7 +136,7 @@ func (c card) speeds(zoo models.Zoo, measured []bench.DesignResult) figure.Table
 		return fmt.Sprintf(format, v)
 	}
 	for _, r := range measured {
-		if p, err := zoo.Preset(r.Name); err == nil && cardOf(zoo, p).Title == c.Title {
+		if p, err := zoo.Preset(r.Name); err == nil && c.measuredIn(r) && cardOf(zoo, p).Title == strings.TrimSuffix(c.Title, byMuon) {
 			t.Row(r.Name, r.Shape, known(r.Time, "%.2fx"), known(r.FLOPs, "%.2fx"), known(r.Bytes, "%.2fx"), known(r.PeakMB, "%.0f MB"))
 		}
 	}

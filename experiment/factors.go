@@ -103,8 +103,8 @@ func (c card) factors(cell Result, of curve, measured []bench.DesignResult) (sc,
 		return "-", "-"
 	}
 	sc, sw = fmt.Sprintf("%s%.2f", bound, factor), "-"
-	i := slices.IndexFunc(measured, func(r bench.DesignResult) bool { return r.Name == c.preset && r.Time > 0 })
-	if i >= 0 && !c.muon { // bench measures steps of AdamW
+	i := slices.IndexFunc(measured, func(r bench.DesignResult) bool { return r.Name == c.preset && c.measuredIn(r) && r.Time > 0 })
+	if i >= 0 {
 		sw = fmt.Sprintf("%s%.2f", bound, factor/measured[i].Time)
 	}
 	return sc, sw

@@ -66,7 +66,7 @@ func TestFactorsOfCards(t *testing.T) {
 	of := func(loss float64) Result {
 		return Result{&cell{}, state{runs: []Record{{Tokens: 2048, Loss: eval.Number(loss)}}}}
 	}
-	measured := []bench.DesignResult{{Name: "quickstart", Time: 1.25}}
+	measured := []bench.DesignResult{{Name: "quickstart", Time: 1.25}, {Name: "quickstart-keel", Time: 1.25}, {Name: "quickstart", Optim: "muon", Time: 2}}
 	adamw := curves["adamw"].with(of(2.5))
 	assert.Equal(t, curve{{3, 1024}, {2.5, 2048}, {1, 4096}}, adamw)
 	for _, want := range []struct {
@@ -77,7 +77,8 @@ func TestFactorsOfCards(t *testing.T) {
 	}{
 		{card{preset: "quickstart"}, 2.5, adamw, "1.00", "0.80"},
 		{card{preset: "quickstart"}, 0.5, adamw, "> 2.00", "> 1.60"},
-		{card{preset: "quickstart", muon: true}, 2.5, curves["muon"], "< 0.50", "-"},
+		{card{preset: "quickstart", muon: true}, 2.5, curves["muon"], "< 0.50", "< 0.25"},
+		{card{preset: "quickstart-keel", muon: true}, 2.5, curves["muon"], "< 0.50", "-"},
 		{card{preset: "quickstart"}, 2.5, nil, "-", "-"},
 		{card{preset: "quickstart-mhc"}, 2.5, adamw, "1.00", "-"},
 	} {

@@ -46,6 +46,7 @@ func (c *training) run(ctx context.Context, zoo models.Zoo, out commandline.Outp
 type designs struct {
 	Models []string `yaml:"models" split:"," help:"measure the presets <A,B>; without, all residual designs"`
 	Shapes []string `yaml:"shapes" split:"," default:"byte,162m" help:"measure at the sizes <A,B>"`
+	Optim  []string `yaml:"optim" split:"," default:"adamw" help:"train by the optimizers <A,B>: adamw or muon, whose updates have AdamW's size"`
 	Steps  int      `yaml:"steps" min:"0" help:"time <N> steps in a turn; 0: 5, at 162m 1"`
 	bench.Size
 	target
@@ -65,7 +66,16 @@ func (c *designs) run(ctx context.Context, zoo models.Zoo, out commandline.Outpu
 		return err
 	}
 	o.Steps = c.Steps
-	return c.measure(ctx, out, o, nil, "", func(ctx context.Context, b *bench.Bench) error { return b.Designs(ctx, all) })
+	if err := bench.CheckOptimizers(c.Optim); err != nil {
+		return commandline.Flag("optim", err)
+	}
+	var trained []bench.Comparison
+	for _, optimizer := range c.Optim {
+		for _, comparison := range all {
+			trained = append(trained, comparison.TrainedBy(optimizer))
+		}
+	}
+	return c.measure(ctx, out, o, nil, "", func(ctx context.Context, b *bench.Bench) error { return b.Designs(ctx, trained) })
 }
 
 // products is the command that measures matrix products.

@@ -31,13 +31,28 @@ func TestBenchZoo(t *testing.T) {
 	assert.Greater(t, r.Designs[2].Bytes, 1.0, "four streams")
 }
 
+// TestBenchZooByMuon: each optimizer has a comparison of its own, and is named.
+func TestBenchZooByMuon(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "zoo.json")
+	got := execute("zoo", "-models", "quickstart", "-optim", "adamw,muon", "-shapes", "byte", "-batch", "1", "-seq", "8", "-steps", "1", "-rounds", "1", "-threads", "1", "-out", file)
+	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
+	assert.Regexp(t, `(?m)^quickstart by muon +byte +1 x 8 +2\.25M `, got.Stdout)
+	assert.Contains(t, got.Stderr, "quickstart compared with quickstart-transformer at byte by muon: round 1 of 1")
+	r := kept(t, file)
+	require.Len(t, r.Designs, 4)
+	for i, optimizer := range []string{"adamw", "adamw", "muon", "muon"} {
+		assert.Equal(t, optimizer, r.Designs[i].Optim)
+	}
+}
+
 func TestBenchZooRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
 		`-models: unknown residual design "mch-162m"; did you mean mhc-162m?`: {"zoo", "-models", "mch-162m"},
 		`-shapes: unknown shape "bytes"; did you mean byte?`:                  {"zoo", "-shapes", "bytes"},
-		"unknown flag -shapes":      {"models", "-shapes", "byte"},
-		"unknown flag -pytorch":     {"zoo", "-pytorch"},
-		"-steps: want >= 0, got -1": {"zoo", "-steps", "-1"},
+		"unknown flag -shapes":                                      {"models", "-shapes", "byte"},
+		"unknown flag -pytorch":                                     {"zoo", "-pytorch"},
+		"-steps: want >= 0, got -1":                                 {"zoo", "-steps", "-1"},
+		`-optim: unknown optimizer "sgd"; want some of adamw, muon`: {"zoo", "-optim", "sgd"},
 	} {
 		t.Run(want, func(t *testing.T) { execute(args...).Refused(t, want) })
 	}

@@ -53,6 +53,7 @@ type job struct {
 	Model          json.RawMessage `json:"model"` // a config
 	Batch          int             `json:"batch"`
 	ZLoss          float64         `json:"z_loss"`
+	Optim          string          `json:"optim,omitempty"`
 	Text           Text            `json:"text,omitzero"`
 	Target         Target          `json:"target"`
 
@@ -75,7 +76,7 @@ func (j job) compiled() bool { return j.peer != nil && j.Implementation != llama
 
 // job returns the job that runs a workload by an implementation.
 func (b *Bench) job(implementation string, w Workload) job {
-	j := job{Implementation: implementation, Name: w.Name, Batch: w.Batch, ZLoss: w.ZLoss, Text: w.Text, Target: b.o.Target, config: w.Spec.Config}
+	j := job{Implementation: implementation, Name: w.Name, Batch: w.Batch, ZLoss: w.ZLoss, Optim: w.Optim, Text: w.Text, Target: b.o.Target, config: w.Spec.Config}
 	switch implementation {
 	case residua, stock, generation:
 	case jaxOnXLA:
@@ -102,7 +103,7 @@ func (j job) workload(zoo models.Zoo) (Workload, error) {
 		return Workload{}, err
 	}
 	spec, err := c.Resolve()
-	return Workload{Name: j.Name, Spec: spec, Batch: j.Batch, ZLoss: j.ZLoss, Text: j.Text}, err
+	return Workload{Name: j.Name, Spec: spec, Batch: j.Batch, ZLoss: j.ZLoss, Optim: j.Optim, Text: j.Text}, err
 }
 
 // reply is a line from a child.

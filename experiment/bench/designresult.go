@@ -10,6 +10,7 @@ import (
 type DesignResult struct {
 	Name       string  `json:"name"`
 	Shape      string  `json:"shape"`
+	Optim      string  `json:"optim,omitempty"` // optimizer of both; "": AdamW
 	Batch      int     `json:"batch"`
 	Seq        int     `json:"seq"`
 	Parameters int     `json:"parameters"`
@@ -26,7 +27,7 @@ type DesignResult struct {
 func newDesignResult(shape string, w, base Workload, own *worker, plain facts, plainSeconds []float64) DesignResult {
 	t, cost, plainCost := newTiming(w, own), w.Spec.Cost(), base.Spec.Cost()
 	return DesignResult{
-		Name: w.Name, Shape: shape, Batch: w.Batch, Seq: w.Spec.Seq, Parameters: own.facts.Parameters,
+		Name: w.Name, Shape: shape, Optim: w.Optim, Batch: w.Batch, Seq: w.Spec.Seq, Parameters: own.facts.Parameters,
 		Time:   t.StepSeconds / stats.Median(plainSeconds),
 		FLOPs:  float64(cost.TrainFLOPs()) / float64(plainCost.TrainFLOPs()),
 		Bytes:  float64(own.facts.Traffic) / float64(plain.Traffic),
@@ -50,7 +51,7 @@ func (b *Bench) Designs(ctx context.Context, all []Comparison) error {
 
 // designs lets each design take turns with the plain transformer, whose worker runs all the time.
 func (b *Bench) designs(ctx context.Context, c Comparison) error {
-	b.note("%s at %s: starting and warming up", c.Base.Name, c.Shape)
+	b.note("%s: starting and warming up", c.title())
 	plain, err := b.start(ctx, b.job(residua, c.Base))
 	if err == nil {
 		defer func() { _ = plain.close() }()
@@ -64,7 +65,7 @@ func (b *Bench) designs(ctx context.Context, c Comparison) error {
 	}
 	before, rows := b.report.Designs, []DesignResult(nil)
 	for _, w := range c.Others {
-		from, what, jobs := len(plain.seconds), c.Base.Name+" at "+c.Shape, []job(nil)
+		from, what, jobs := len(plain.seconds), c.title(), []job(nil)
 		if w.Name != "" {
 			what, jobs = w.Name+" compared with "+what, []job{b.job(residua, w)}
 		}

@@ -50,6 +50,18 @@ type Comparison struct {
 	Steps  int // steps in a turn
 }
 
+// TrainedBy returns the comparison with all workloads trained by an optimizer of OptimizerNames.
+func (c Comparison) TrainedBy(optimizer string) Comparison {
+	c.Base.Optim, c.Others = optimizer, slices.Clone(c.Others)
+	for i := range c.Others {
+		c.Others[i].Optim = optimizer
+	}
+	return c
+}
+
+// title names what is compared in messages.
+func (c Comparison) title() string { return c.Base.Name + " at " + c.Shape + c.Base.trainedBy() }
+
 // Comparisons returns a comparison for each of the named shapes (none: all) for which one of the
 // named presets (none: all) exists.
 func Comparisons(zoo models.Zoo, shapeNames, names []string, size Size) ([]Comparison, error) {

@@ -57,6 +57,8 @@ func TestDesignsTravel(t *testing.T) {
 	for _, g := range comparisons(t, "", "", Size{}) {
 		for _, w := range append([]Workload{g.Base}, g.Others...) {
 			requireTravels(t, w)
+			w.Optim = "muon"
+			requireTravels(t, w)
 		}
 	}
 }

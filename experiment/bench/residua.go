@@ -19,8 +19,11 @@ type residuaRun struct {
 }
 
 func newResidua(w Workload, on Target) (*residuaRun, error) {
-	return newResiduaOn(graph.NewStore(tensor.Float32, 1), w, on, optim.Clip(clipNorm),
-		optim.Adam(beta1, beta2, adamEps), optim.Rate(learningRate, optim.Constant{}), optim.Decay(weightDecay, optim.Coupled, nil))
+	parts, err := optimizer(w.Optim)
+	if err != nil {
+		return nil, err
+	}
+	return newResiduaOn(graph.NewStore(tensor.Float32, 1), w, on, parts...)
 }
 
 // newResiduaOn makes a program that trains a store's parameters.

@@ -47,3 +47,28 @@ func TestResiduaLearns(t *testing.T) {
 	assert.Equal(t, chosen[0].Spec.Cost().Parameters, f.Parameters)
 	assert.Equal(t, o.learner.Program().Memory().Arena+16*f.Parameters, f.Predicted)
 }
+
+// TestOptimizersDiffer: the losses of the first two steps are the same with both optimizers, since
+// the hidden layers have no gradient while the unembedding is zero; that of the third differs.
+func TestOptimizersDiffer(t *testing.T) {
+	chosen, err := Choose(models.Standard(), []string{"byte-rmt"}, Size{Batch: 1, Seq: 8})
+	require.NoError(t, err)
+	var losses [][3]float64
+	for _, name := range OptimizerNames() {
+		w := chosen[0]
+		w.Optim = name
+		o, err := newResidua(w, Target{Threads: 1})
+		require.NoError(t, err)
+		defer o.close()
+		var three [3]float64
+		for i := range three {
+			three[i], err = o.step()
+			require.NoError(t, err)
+		}
+		losses = append(losses, three)
+	}
+	assert.Equal(t, losses[0][:2], losses[1][:2])
+	assert.NotEqual(t, losses[0][2], losses[1][2])
+	_, err = optimizer("sgd")
+	assert.ErrorContains(t, err, `want one of [adamw muon], got "sgd"`)
+}

@@ -125,13 +125,13 @@ func (r *Report) productTable() figure.Table {
 
 // designNote explains the table.
 const designNote = `time, FLOPs and bytes of a step are relative to the plain transformer of the same shape: the time in the turns that
-both took, FLOPs of matrix products, bytes that the graph's ops read and write, each tensor of an op once; AdamW's are not counted`
+both took, FLOPs of matrix products, bytes that the graph's ops read and write, each tensor of an op once; the optimizer's are not counted`
 
 func (r *Report) designTable() figure.Table {
 	t := figure.Table{Title: "Residual designs compared with the plain transformer", Align: "lllrrrrrr", Note: designNote,
 		Header: []string{"model", "shape", "batch x seq", "parameters", "time", "FLOPs", "bytes", "tokens/s", "peak MB"}}
 	for _, d := range r.Designs {
-		t.Row(d.Name, d.Shape, size(d.Batch, d.Seq), millions(d.Parameters), fmt.Sprintf("%.3fx", d.Time),
+		t.Row(d.Name+(Workload{Optim: d.Optim}).trainedBy(), d.Shape, size(d.Batch, d.Seq), millions(d.Parameters), fmt.Sprintf("%.3fx", d.Time),
 			fmt.Sprintf("%.3fx", d.FLOPs), fmt.Sprintf("%.3fx", d.Bytes), whole(d.TokensPS), megabytes(int(d.PeakMB*1e6)))
 	}
 	return t

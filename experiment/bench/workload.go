@@ -18,6 +18,7 @@ type Workload struct {
 	Spec   models.Spec
 	Batch  int
 	ZLoss  float64 // coefficient
+	Optim  string  // of OptimizerNames; "" is the first, AdamW
 	Text   Text
 }
 
@@ -27,6 +28,14 @@ func (w Workload) tokens() int { return w.Batch * w.Spec.Seq }
 // stepFLOPs counts the matrix products of a step, forward and backward.
 func (w Workload) stepFLOPs() float64 {
 	return float64(w.tokens()) * float64(w.Spec.Cost().TrainFLOPs())
+}
+
+// trainedBy names an optimizer other than AdamW in messages, as in " by muon".
+func (w Workload) trainedBy() string {
+	if w.Optim == "" || w.Optim == OptimizerNames()[0] {
+		return ""
+	}
+	return " by " + w.Optim
 }
 
 // plain returns the preset of the plain transformer with which a workload is compared; for the
