@@ -24,7 +24,7 @@ type Cards struct {
 	Sizes    map[string][]string `yaml:"sizes" help:"settings by preset that make other sizes of all, as in {quickstart: [model.stream.dv=16], others: [model.stream.d_model=128]}; others: of each preset that is not named; nothing: the presets' own sizes"`
 	Muon     []string            `yaml:"muon" help:"presets that are trained by Muon, too, with a card of its own"`
 	Curve    string              `yaml:"curve" help:"config of a sweep of the transformer over train.tokens, with the series adamw and muon: how many tokens it needs for a loss (columns Sc and Sw); nothing: no columns"`
-	Speeds   string              `yaml:"speeds" help:"file that bench zoo -out has written: speed and memory of the presets; nothing: they are not shown"`
+	Speeds   []string            `yaml:"speeds" help:"files that bench zoo -out has written: speed and memory of the presets, by each optimizer; none: they are not shown"`
 }
 
 // Name returns "cards".
@@ -37,19 +37,19 @@ func (s Cards) Check(c *Config) error {
 	return nil
 }
 
-// measured returns what bench has measured, nil if there is no file.
-func (s Cards) measured() ([]bench.DesignResult, error) {
-	if s.Speeds == "" {
-		return nil, nil
+// measured returns what bench has measured, without files that do not exist.
+func (s Cards) measured() (all []bench.DesignResult, err error) {
+	for _, file := range s.Speeds {
+		r, err := bench.ReadReport(file)
+		switch {
+		case os.IsNotExist(err):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		all = append(all, r.Designs...)
 	}
-	r, err := bench.ReadReport(s.Speeds)
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return r.Designs, nil
+	return all, nil
 }
 
 func (s Cards) series(zoo models.Zoo) (models.Zoo, []Series, error) {

@@ -88,7 +88,7 @@ func TestCardsPage(t *testing.T) {
 	speeds, base := filepath.Join(dir, "zoo.json"), filepath.Join(dir, "tiny.yaml")
 	require.NoError(t, os.WriteFile(speeds, []byte(`{"machine": {}, "zoo": [{"name": "tiny-hyper-static", "shape": "byte", "relative_time": 1.25, "relative_flops": 1.01, "relative_bytes": 1.5, "peak_mb": 77}]}`), 0o644))
 	require.NoError(t, os.WriteFile(base, []byte("model: {preset: tiny-transformer}\ntrain: {batch: 2, steps: 3, lr: 0.56, eval_tokens: 64}\n"), 0o644))
-	c := parsed(t, "name: Cards\nseeds: 2\nrates: bracket\nexperiment: {kind: cards, baseline: tiny-transformer, speeds: "+speeds+"}")
+	c := parsed(t, "name: Cards\nseeds: 2\nrates: bracket\nexperiment: {kind: cards, baseline: tiny-transformer, speeds: ["+speeds+", "+speeds+".missing]}")
 	c.Base = base
 	zoo := tinyZoo(t)
 	p, err := c.Plan(t.Context(), zoo, filepath.Join(dir, "out"))
@@ -172,7 +172,7 @@ func streamOf(t *testing.T, c card) string {
 
 // TestDocsShowTheCards: cards in docs/models.md say what the designs say, and a stream that the
 // page shows has all its cards. A stream newer than the page may be missing until it is trained.
-// docs/zoo.json measures presets.
+// docs/zoo.json and docs/zoo-muon.json measure presets.
 func TestDocsShowTheCards(t *testing.T) {
 	docs := filepath.Join("..", "docs")
 	page, err := os.ReadFile(filepath.Join(docs, "models.md"))
@@ -205,11 +205,13 @@ func TestDocsShowTheCards(t *testing.T) {
 	for _, picture := range regexp.MustCompile(`\]\(([^)]*\.svg)\)`).FindAllStringSubmatch(string(page), -1) {
 		assert.FileExists(t, filepath.Join(docs, filepath.FromSlash(picture[1])))
 	}
-	measured, err := bench.ReadReport(filepath.Join(docs, "zoo.json"))
-	require.NoError(t, err)
-	require.NotEmpty(t, measured.Designs)
-	for _, r := range measured.Designs {
-		_, err := zoo.Preset(r.Name)
-		assert.NoError(t, err)
+	for _, file := range []string{"zoo.json", "zoo-muon.json"} {
+		measured, err := bench.ReadReport(filepath.Join(docs, file))
+		require.NoError(t, err)
+		require.NotEmpty(t, measured.Designs)
+		for _, r := range measured.Designs {
+			_, err := zoo.Preset(r.Name)
+			assert.NoError(t, err)
+		}
 	}
 }

@@ -385,7 +385,7 @@ func TestBadConfigs(t *testing.T) {
 		{head + series + variants + "flops: 1e29\n", "x.yaml:4: flops: want at most those of 1e+18 tokens, got 1e+29"},
 		{head + series + "experiment: {kind: cards}\n", "x.yaml:2: series: want none with the kind cards"},
 		{head + "experiment: {kind: cards, baseline: quickstart-transfomer}\n", "quickstart-transfomer"},
-		{head + "experiment: {kind: cards, speeds: " + base + "}\n", "x.yaml:2: experiment.speeds: " + base + ": want the JSON object that bench"},
+		{head + "experiment: {kind: cards, speeds: [" + base + "]}\n", "x.yaml:2: experiment.speeds: " + base + ": want the JSON object that bench"},
 		{head + "experiment: {kind: coordinates, widths: [1]}\n", "x.yaml:2: experiment.widths: want 2 or more ascending multiples of the smallest width, as in [1, 2, 4], got [1]"},
 		{head + "experiment: {kind: coordinates, widths: [2, 2]}\n", `x.yaml:2: experiment.widths[1]: want each once, got "muP-x2" twice`},
 		{head + "experiment: {kind: coordinates, streams: [vektor]}\n", `x.yaml:2: experiment: streams: want some of matrix, matrix-dv, matrix-rank, matrix-dk, vector, got "vektor"`},
