@@ -10,9 +10,9 @@ import (
 // Fact is a value that all ranks must have in common, such as the digest of their config.
 type Fact struct{ Name, Value string }
 
-// Agree returns an error on every rank if one of them has another value of a fact than rank 0. The
-// error names the first such fact and rank. All ranks pass facts of the same names in the same
-// order.
+// Agree returns an error on every rank if a fact's value on one of them differs from its value
+// on rank 0. The error names the first such fact and rank. All ranks must pass facts with the
+// same names in the same order.
 func Agree(g *Group, facts []Fact) error {
 	all, err := Gather(g, "facts that all ranks must agree on", facts)
 	if err != nil {

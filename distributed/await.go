@@ -6,11 +6,11 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Await runs work that all ranks do together by other means, such as a collective of their GPUs.
-// It calls start at once; then the Group's goroutine calls done until it returns true or an error.
-// Both must return without waiting. Meanwhile ranks hear each other's heartbeats, as in any
-// collective. If the work is not done Options.Timeout after the last rank has started it, that is
-// an error.
+// Await runs work that all ranks do together by other means, such as a collective of their
+// GPUs. It calls start at once; then the Group's goroutine calls done until it returns true or
+// an error. Both must return without blocking. Meanwhile ranks hear each other's heartbeats,
+// as in any collective. Pending.Wait returns an error if the work is not done within
+// Options.Timeout after the last rank has started it.
 func Await(g *Group, what string, start func() error, done func() (bool, error)) *Pending {
 	if err := start(); err != nil {
 		return &Pending{err: errors.Wrap(err, what)}

@@ -19,8 +19,8 @@ type Piece[T Element] struct {
 	Owner int
 }
 
-// Split cuts x into a piece for each of a number of ranks. Their lengths differ by at most 1, the
-// longer ones first.
+// Split cuts x into one piece for each rank. Their lengths differ by at most 1; the longer
+// ones come first.
 func Split[T Element](x []T, ranks int) []Piece[T] {
 	pieces := make([]Piece[T], ranks)
 	for r := range pieces {
@@ -34,10 +34,10 @@ func Split[T Element](x []T, ranks int) []Piece[T] {
 	return pieces
 }
 
-// ReduceScatter adds up each piece over the ranks, into its owner's Data. Rank 0's values come
-// first and rank Size-1's last, so that the sum always has the same bits. Other ranks' Data stays
-// as it was. Each rank sends every piece that it does not own, once. The data must not change
-// before Wait returns.
+// ReduceScatter sums each piece over the ranks and stores the sum in its owner's Data. It adds
+// from rank 0 to rank Size-1, so that the sum always has the same bits. Other ranks' Data
+// stays as it was. Each rank sends every piece that it does not own, once. The data must not
+// change before Wait returns.
 func ReduceScatter[T Number](g *Group, what string, pieces []Piece[T]) *Pending {
 	return g.start(checkOwners(g, pieces), reduceScatter(g, what, pieces))
 }
@@ -55,7 +55,7 @@ func reduceScatter[T Number](g *Group, what string, pieces []Piece[T]) *operatio
 			op.scratch += (g.size - 1) * len(bytesOf(p.Data))
 		}
 	}
-	var parts [][]T // of each piece, those of the other ranks
+	var parts [][]T // for each piece, the other ranks' values
 	op.prepare = func(scratch []byte) {
 		for _, x := range own {
 			for r := range g.size {
@@ -114,7 +114,7 @@ func allGather[T Element](g *Group, what string, pieces []Piece[T]) *operation {
 		case p.Owner != g.rank:
 			op.receives = append(op.receives, message{p.Owner, bytesOf(p.Data)})
 		default:
-			for i := 1; i < g.size; i++ { // each rank begins with another
+			for i := 1; i < g.size; i++ { // each rank begins with a different one
 				op.sends = append(op.sends, message{(g.rank + i) % g.size, bytesOf(p.Data)})
 			}
 		}
@@ -122,8 +122,8 @@ func allGather[T Element](g *Group, what string, pieces []Piece[T]) *operation {
 	return op
 }
 
-// AllReduce adds up x over the ranks, in the order of ranks, on every rank: a reduce-scatter of
-// equal pieces, and an all-gather of the sums.
+// AllReduce replaces x on every rank by its sum over the ranks, added in the order of ranks: a
+// reduce-scatter of equal pieces, and an all-gather of the sums.
 func AllReduce[T Number](g *Group, what string, x []T) *Pending {
 	pieces := Split(x, g.size)
 	gather := allGather(g, what, pieces)
@@ -155,7 +155,7 @@ func Barrier(g *Group, what string) *Pending {
 	return AllGather(g, what, Split(make([]byte, g.size), g.size))
 }
 
-// checkOwners refuses owners that are no ranks.
+// checkOwners returns an error if a piece's owner is not a rank.
 func checkOwners[T Element](g *Group, pieces []Piece[T]) error {
 	for _, p := range pieces {
 		if p.Owner < 0 || p.Owner >= g.size {
@@ -165,7 +165,7 @@ func checkOwners[T Element](g *Group, pieces []Piece[T]) error {
 	return nil
 }
 
-// bytesOf returns the memory of x.
+// bytesOf returns the memory of x as bytes, without copying it.
 func bytesOf[T Element](x []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(zero)))

@@ -17,7 +17,7 @@ const (
 	// defaultTimeout is the Options.Timeout of a group that is given none.
 	defaultTimeout = 60 * time.Second
 
-	// underWay is how many operations exchange messages at a time.
+	// underWay is the largest number of operations that exchange messages at the same time.
 	underWay = 4
 
 	// abortGrace is how long Abort waits for the job to end.
@@ -28,18 +28,18 @@ var errEnded = errors.New("the group of ranks has ended: Close or Abort was call
 
 // Options are settings of a Group.
 type Options struct {
-	// Timeout is for how long a rank may be silent before others that wait for it give up, 60 s
-	// if it is 0. Ranks send heartbeats also while they compute.
+	// Timeout is how long a rank may be silent before the ranks that wait for it give up; 0 means
+	// 60 s. A rank sends heartbeats even while it computes.
 	Timeout time.Duration
 	Trace   bool // record spans, for Group.Trace
 
-	sleep func(time.Duration) // blocks the OS thread; another one in tests
+	sleep func(time.Duration) // blocks the OS thread; tests replace it
 }
 
-// Group is one rank's view of a job. Every rank must start the same collectives in the same order;
-// they run in that order, several at a time, while the caller does other work. A goroutine of the
-// Group makes all calls of the Transport and sends heartbeats to the other ranks. Methods and
-// collectives must not be called at the same time, except for Abort.
+// Group is one rank's view of a job. Every rank must start the same collectives in the same
+// order; they run in that order, several at a time, while the caller does other work. A
+// goroutine of the Group makes all calls of the Transport and sends heartbeats to the other
+// ranks. Methods and collectives must not be called concurrently, except for Abort.
 type Group struct {
 	t          Transport
 	options    Options
@@ -51,10 +51,10 @@ type Group struct {
 	leave     chan struct{}
 	leaveOnce sync.Once
 	ended     chan struct{} // closed when the goroutine has ended
-	waiting   atomic.Int32  // how many goroutines wait
-	rounds    atomic.Int64  // of the goroutine
+	waiting   atomic.Int32  // number of goroutines that wait for a collective
+	rounds    atomic.Int64  // rounds that the goroutine has begun
 
-	// The goroutine's own.
+	// Only the goroutine uses the following fields.
 	queue, active []*operation
 	failed        []*operation
 	buffers       [][]float64 // scratch memory for later operations
@@ -68,9 +68,9 @@ type Group struct {
 	trace   []Span
 }
 
-// New joins the job of a transport and waits for the other ranks. If it returns a Group together
-// with an error, call Abort of it to end the job: the transport's calls must come from its
-// goroutine.
+// New joins the job of a transport and waits for the other ranks. If it returns a Group
+// together with an error, call its Abort to end the job: the transport's calls must come from
+// its goroutine.
 func New(t Transport, o Options) (*Group, error) {
 	if o.Timeout < 0 {
 		return nil, errors.Errorf("timeout of a silent rank: want > 0, got %v", o.Timeout)
@@ -96,8 +96,8 @@ func (g *Group) Rank() int { return g.rank }
 // Size returns the number of ranks.
 func (g *Group) Size() int { return g.size }
 
-// Local returns how many ranks run on this rank's host, and its number among them in the order of
-// ranks, from 0.
+// Local returns this rank's index among the ranks on its host, in the order of ranks from 0,
+// and the number of ranks on that host.
 func (g *Group) Local() (rank, size int) {
 	for r := range g.peers {
 		if g.peers[r].host == g.peers[g.rank].host {
@@ -164,7 +164,7 @@ func (g *Group) run(ready chan<- error) {
 	}
 }
 
-// round moves everything on that can be, and rests if there was nothing.
+// round advances every operation that can be advanced, and rests if there was none.
 func (g *Group) round() {
 	g.rounds.Add(1)
 	for g.take() {
@@ -182,7 +182,7 @@ func (g *Group) round() {
 	g.rest(progressed)
 }
 
-// take does what a caller asks for, if there is such a request, and tells whether there was.
+// take handles one request of a caller, if there is one, and tells whether there was.
 func (g *Group) take() bool {
 	select {
 	case op := <-g.submit:
@@ -259,8 +259,8 @@ func (g *Group) advance() (progressed bool, err error) {
 	return progressed, nil
 }
 
-// fail ends all operations with the group's error. What the transport may still read or write
-// stays referenced.
+// fail ends all operations with the group's error. It keeps references to memory that the
+// transport may still read or write.
 func (g *Group) fail() {
 	ops := append(g.active, g.queue...)
 	g.active, g.queue = nil, nil

@@ -7,7 +7,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// beatsPerTimeout is how many heartbeats a rank sends to each other within the timeout.
+// beatsPerTimeout is how many heartbeats a rank sends to each other rank within the timeout.
 const beatsPerTimeout = 8
 
 const (

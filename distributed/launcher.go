@@ -6,13 +6,13 @@ import (
 	"github.com/pkg/errors"
 )
 
-// launchers are the variables in which launchers tell a process how many there are. PMIx has none:
-// srun sets its own.
+// launchers are the environment variables in which launchers tell a process how many processes
+// they have started. PMIx has no such variable, but srun sets its own.
 var launchers = []string{"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"}
 
-// CheckLauncher returns an error if a process that is to run alone was started by a launcher as
-// one of several, which would all do the same work and write to the same files. Getenv is
-// os.Getenv outside tests.
+// CheckLauncher returns an error if a process that is to run alone was started by a launcher
+// as one of several, which would all do the same work and write to the same files. getenv is
+// os.Getenv except in tests.
 func CheckLauncher(ranks int, getenv func(string) string) error {
 	if ranks > 1 {
 		return nil
@@ -25,8 +25,9 @@ func CheckLauncher(ranks int, getenv func(string) string) error {
 	return nil
 }
 
-// CheckSize returns an error if a job has not the ranks that the config wants. Some launchers start
-// N jobs of one rank, if they do not know the MPI library that the processes use.
+// CheckSize returns an error if a job does not have the number of ranks that the config wants.
+// A launcher that does not know the MPI library of the processes may start N jobs of one rank
+// each.
 func CheckSize(ranks int, g *Group) error {
 	if g.size == ranks {
 		return nil

@@ -11,7 +11,7 @@ import (
 // identity is how many bytes a rank tells about itself: its process id in 8 bytes, and its host.
 const identity = 128
 
-// meet lets all ranks tell each other their processes.
+// meet exchanges the ranks' process ids and hosts.
 func (g *Group) meet() error {
 	all := make([]byte, g.size*identity)
 	pieces := Split(all, g.size)

@@ -6,7 +6,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Memory returns the transports of n ranks which are goroutines of this process, rank r's at r.
+// Memory returns the transports of n ranks that are goroutines of this process; element r
+// belongs to rank r.
 func Memory(n int) []Transport {
 	job := &memoryJob{lanes: map[lane]*mailbox{}, size: n}
 	transports := make([]Transport, n)
@@ -24,7 +25,7 @@ type memoryJob struct {
 	aborted error
 }
 
-// lane is where messages keep their order.
+// lane is the path of messages with one sender, receiver and tag, which arrive in order.
 type lane struct{ from, to, tag int }
 
 // mailbox holds the messages of a lane that were sent and not received, or the reverse.
@@ -57,7 +58,8 @@ func (m *memory) Receive(from, tag int, data []byte) (Request, error) {
 	return m.post(lane{from, m.rank, tag}, data, false)
 }
 
-// post joins a message with the first of its lane's other side, or leaves it there.
+// post completes a message with the first one that waits on the other side of its lane. If
+// none waits, the message itself waits.
 func (m *memory) post(at lane, data []byte, send bool) (Request, error) {
 	m.job.mu.Lock()
 	defer m.job.mu.Unlock()

@@ -88,7 +88,7 @@ func (g *Group) test(op *operation) (progressed bool, err error) {
 	return progressed, nil
 }
 
-// end tells who waits that an operation is done, or has failed with err.
+// end wakes the goroutines that wait for an operation, which is done or has failed with err.
 func (g *Group) end(op *operation, err error) {
 	if err == nil {
 		if op.finish != nil {

@@ -17,12 +17,12 @@ type Builder struct {
 	err     error
 	params  []*parameterNode
 	inputs  []*gorgonia.Node
-	sites   int           // dropout sites made until now
+	sites   int           // dropout sites made so far
 	blocks  map[int64]int // node id -> recomputation block
 	block   int           // current recomputation block, 0: none
 
 	blockCount int
-	cacheParts int              // parts of the Cache that ops have taken until now
+	cacheParts int              // parts of the Cache that ops have taken so far
 	names      map[string]bool  // names of the graph's inputs, parameters included
 	share      *sharing         // nil: each parameter keeps the name that it is requested by
 	named      int              // nodes of the graph whose names are in names already
@@ -132,7 +132,8 @@ func (b *Builder) Apply(k Primitive, children ...*gorgonia.Node) *gorgonia.Node 
 	return b.apply(k, nil, children)
 }
 
-// apply makes the node of Apply with the signature like; nil: with the one that Infer returns.
+// apply makes the node for Apply. Its signature is like, or the one that Infer returns if like
+// is nil.
 func (b *Builder) apply(k Primitive, like *Signature, children []*gorgonia.Node) *gorgonia.Node {
 	if b.err != nil {
 		return nil

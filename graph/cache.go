@@ -6,13 +6,13 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// Cache holds what a generating model needs from the tokens that it has seen, in rows of at most
-// capacity tokens: keys and values [batch, KV, capacity, Dh] for each attention, and a few earlier
-// rows of activations for each op that reads only the last few tokens. Each row has its own length.
-// Since shapes in Gorgonia are static, several programs of one model may share a Cache: one that
-// takes one token a row and runs again and again, and others that read a prompt many tokens at a
-// time. RunOptions.Rows assign a program's rows to the cache's rows. A Cache is not safe for
-// concurrent use.
+// Cache holds what a generating model needs from the tokens that it has seen, in rows of at
+// most capacity tokens: keys and values [batch, KV, capacity, Dh] for each attention, and a
+// few earlier rows of activations for each op that reads only the last few tokens. Each row
+// has its own length. Since shapes in Gorgonia are static, several programs of one model may
+// share a Cache: one that takes one token per row and runs again and again, and others that
+// read a prompt many tokens at a time. RunOptions.Rows assign a program's rows to the cache's
+// rows. A Cache is not safe for concurrent use.
 type Cache struct {
 	batch, capacity int
 	rows            []cacheRow

@@ -2,11 +2,11 @@ package graph
 
 import "github.com/residua-go/residua/graph/cuda"
 
-// Optional abilities of a Primitive: it says what one run costs.
+// A Primitive may implement these interfaces to tell what one run costs.
 type (
 	// FLOPCounter is a Primitive that multiplies matrices. A multiply-add counts 2; causal
 	// attention, and ops split off it, count the half that they really compute. Products that a
-	// backward pass computes only to have a forward result again, such as attention's logits, do
+	// backward pass computes only to recompute a forward result, such as attention's logits, do
 	// not count: without recomputation a loss and its gradients take three times ForwardFLOPs.
 	FLOPCounter interface{ FLOPs(c Cost) int }
 	// ByteCounter is a Primitive that does not simply read each input and write each output once.

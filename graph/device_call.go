@@ -24,7 +24,8 @@ type DeviceCall struct {
 // Launcher is a Primitive that runs on a GPU: it starts kernels and returns without waiting.
 type Launcher interface{ Launch(c *DeviceCall) }
 
-// CPUOnly is a Launcher that runs on the CPU with some of its settings.
+// CPUOnly is a Launcher that can run only on the CPU with some of its settings; its method
+// tells whether it has such settings.
 type CPUOnly interface {
 	Launcher
 	CPUOnly() bool

@@ -47,8 +47,8 @@ type DeviceOptimizer interface {
 // for it.
 type deviceOptimizer struct{ adam *cuda.AdamW }
 
-// NewDeviceOptimizer returns the optimizer of the Store's device. A row that does not have all of a
-// parameter's entries has moments of its own entries alone.
+// NewDeviceOptimizer returns the optimizer of the Store's device. A row that updates only some
+// of a parameter's entries has moments for those entries only.
 func (s *Store) NewDeviceOptimizer(rows []UpdateRow) (DeviceOptimizer, error) {
 	device := s.device
 	if device == nil {

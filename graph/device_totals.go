@@ -2,15 +2,15 @@ package graph
 
 import "github.com/residua-go/residua/graph/cuda"
 
-// Totals computes out (+)= the column sums of partial [rows, stride] + addend, for the first
-// columns, one for each element of out. The zero Array stands for no addend.
+// Totals computes out (+)= addend + the sums over the rows of partial [rows, stride], of which
+// it reads the first out.N columns. The zero Array stands for no addend.
 func (c *DeviceCall) Totals(out, partial, addend cuda.Array, rows, stride int, accumulate bool) {
 	c.Launch("totals", cuda.Grid{X: (out.N + 7) / 8, Threads: 256}, out, partial, addend,
 		cuda.Ints(rows, out.N, stride), cuda.Bool(accumulate))
 }
 
-// TokenSums are sums over tokens, shared out over blocks of threads: each block writes two rows of
-// width partial sums.
+// TokenSums are sums over tokens, divided among blocks of threads: each block writes two rows
+// of width partial sums.
 type TokenSums struct {
 	Partial              cuda.Array // [blocks, 2, width]
 	blocks, Chunk, width int

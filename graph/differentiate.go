@@ -105,8 +105,8 @@ func Inputs(n *gorgonia.Node) gorgonia.Nodes {
 	return nodes
 }
 
-// findUseful extends the set of marked nodes by all nodes that lead from the loss to one of them,
-// and counts the readers of every node.
+// findUseful also marks the nodes through which the loss depends on a marked node, and counts
+// the readers of every node.
 func (d *differentiator) findUseful() {
 	d.readers = map[*gorgonia.Node]int{}
 	for _, n := range d.order {
@@ -163,8 +163,8 @@ func (d *differentiator) visit(n *gorgonia.Node) error {
 	return nil
 }
 
-// sumTerms adds up the terms of a parameter's gradient collected until now: blocks that tokens pass
-// several times then need one buffer, not one for each pass.
+// sumTerms adds up the terms of a parameter's gradient collected so far: blocks that tokens
+// pass several times then need one buffer, not one for each pass.
 func (d *differentiator) sumTerms(parameter *gorgonia.Node) {
 	if terms := d.terms[parameter]; len(terms) > 1 {
 		sum := d.b.Add(terms...)
@@ -222,7 +222,8 @@ func (d *differentiator) fusible(n *gorgonia.Node) *gorgonia.Node {
 	return n
 }
 
-// takeAccumulated returns the sum of n's gradient terms collected until now, and forgets the terms.
+// takeAccumulated returns the sum of n's gradient terms collected so far, and forgets the
+// terms.
 func (d *differentiator) takeAccumulated(n *gorgonia.Node) *gorgonia.Node {
 	terms := d.terms[n]
 	delete(d.terms, n)

@@ -1,8 +1,8 @@
 // Package graph makes Gorgonia graphs of ops for language models built on residual streams,
 // and runs them fast. The ops are Primitives: those of the packages in graph/ops, or your own.
 //
-// An op implements gorgonia.Op and gorgonia.SDOp: its nodes stand in any Gorgonia graph, next to
-// stock nodes, and works with gorgonia.Grad and the stock tape machine.
+// An op implements gorgonia.Op and gorgonia.SDOp: its nodes can stand in any Gorgonia graph,
+// next to stock nodes, and work with gorgonia.Grad and the stock tape machine.
 //
 //	b := graph.On(g, graph.Options{})
 //	u := readwrite.NormRead(b, x, gain, keys, norm.Options{})

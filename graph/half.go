@@ -10,13 +10,13 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// Precision BF16 means the same on the CPU as on a GPU: every output that Op.storage says is
-// bfloat16 is rounded as soon as it is computed, and matrix products read bfloat16 copies of
-// parameters. In a Program's arena such an output also takes 16 bits: it is packed. An op that does
-// not handle this reads and writes float32 copies in scratch memory (Call.wide); products read the
-// bfloat16 itself (Half), and kernels that work by rows widen and round a few elements at a time
-// (Rows, RowsOut). Outputs, hooked tensors and inputs of stock ops stay float32 in memory, with
-// rounded values.
+// Precision BF16 means the same on the CPU as on a GPU: every output whose storage
+// (Op.storage) is bfloat16 is rounded as soon as it is computed, and matrix products read
+// bfloat16 copies of parameters. In a Program's arena such an output also takes 16 bits: it is
+// packed. An op that does not handle this reads and writes float32 copies in scratch memory
+// (Call.wide); products read the bfloat16 itself (Half), and kernels that work by rows widen
+// and round a few elements at a time (Rows, RowsOut). Outputs, hooked tensors and inputs of
+// stock ops stay float32 in memory, with rounded values.
 
 // halves tells whether the builder's activations are bfloat16 on the CPU.
 func (b *Builder) halves() bool { return b.options.Precision == BF16 && !b.onDevice() }

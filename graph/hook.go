@@ -83,12 +83,12 @@ func axesOf(x *gorgonia.Node, last []string) []string {
 	return axes
 }
 
-// ActivationNames lists the names that Options.Hooks may have for the graph built until now, in the
-// order of computation. Some activations exist only if they are hooked; otherwise a fused op
-// replaces them.
+// ActivationNames lists the names that Options.Hooks may have for the graph built so far, in
+// the order of computation. Some activations exist only if they are hooked; otherwise a fused
+// op replaces them.
 func (b *Builder) ActivationNames() []string { return slices.Clone(b.hookNames) }
 
-// Activations lists the named tensors of the graph built until now, hooked or not, without those
+// Activations lists the named tensors of the graph built so far, hooked or not, without those
 // that a fused op replaces.
 func (b *Builder) Activations() []Activation { return slices.Clone(b.activations) }
 

@@ -58,9 +58,9 @@ func (b *Builder) reserveName(name string) bool {
 	return true
 }
 
-// Param makes a node of the parameter that p describes. Its values live in the Store: if the Store
-// has a parameter of that name, it is shared; otherwise the Store initialises a new one, or refuses
-// if it only serves.
+// Param makes a node of the parameter that p describes. Its values live in the Store: if the
+// Store has a parameter of that name, it is shared; otherwise the Store's mode decides whether
+// a new one is made (see Store).
 func (b *Builder) Param(p ParamSpec) *gorgonia.Node { return b.param(p, false) }
 
 // param makes the node. transposed says that the parameter lies transposed on the device, if there
@@ -117,7 +117,7 @@ func (b *Builder) paramNode(p *Param, transposed bool) (*gorgonia.Node, error) {
 	return gorgonia.NewTensor(b.g, b.options.DType, len(p.Shape), options...), nil
 }
 
-// Learnables returns the nodes of all parameters made until now, in order.
+// Learnables returns the nodes of all parameters made so far, in order.
 func (b *Builder) Learnables() gorgonia.Nodes {
 	nodes := make(gorgonia.Nodes, len(b.params))
 	for i, p := range b.params {

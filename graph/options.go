@@ -34,8 +34,8 @@ type Options struct {
 	// Seed seeds the dropout masks and, if Store is nil, the initial parameters. It does not change
 	// a given Store, which has its own seed from NewStore.
 	Seed uint64
-	// Simulate runs the parts of an op that Threads workers would share one after another, on one
-	// thread of the CPU, so that Program.Profile tells how evenly they would share it.
+	// Simulate makes one thread of the CPU run the parts of an op that Threads workers would
+	// share, one after another, so that Program.Profile tells how evenly they would share it.
 	Simulate bool
 	// Context stops building and compiling when it ends, with its error; nil: nothing stops them.
 	Context context.Context
@@ -43,7 +43,8 @@ type Options struct {
 	salt int // changes every op's hash; Program sets it after a hash collision
 }
 
-// maxThreads is the upper bound of Options.Threads, more than one machine has processors.
+// maxThreads is the largest allowed value of Options.Threads. It exceeds the number of
+// processors of a machine.
 const maxThreads = 1024
 
 func (b *Builder) check() {

@@ -21,7 +21,7 @@ const (
 // Precisions lists all precisions.
 func Precisions() []Precision { return cuda.Precisions() }
 
-// Optional abilities of a Primitive: they choose the type of its output on a device.
+// A Primitive may implement these interfaces to choose the type of its output on a device.
 type (
 	// KeepsFloat32 is a Primitive whose output and gradient stay 32-bit floats even if activations
 	// are bfloat16: coefficients, statistics, losses.

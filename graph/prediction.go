@@ -63,7 +63,7 @@ func (o ProgramOptions) moments(p *Param) int {
 	return o.Moments(p)
 }
 
-// shareOf returns roughly the part of the moments that one rank keeps.
+// shareOf returns roughly how many of the moments one rank keeps.
 func (o ProgramOptions) shareOf(moments int) int {
 	ranks := max(1, o.Ranks)
 	return (moments + ranks - 1) / ranks

@@ -26,7 +26,7 @@ type Primitive interface {
 	Run(c *Call)
 }
 
-// Optional abilities of a Primitive.
+// A Primitive may also implement these interfaces.
 type (
 	// InPlacer is a Primitive whose output may share the memory of its input i if no later node
 	// reads that input.
@@ -166,9 +166,9 @@ func (d *Derivative) SetScaled(i int, primary *gorgonia.Node, n int, name string
 	}
 }
 
-// TakeAccumulated returns the gradient that input i has received from its other readers until now,
-// nil if none, and removes it from the sum. A Primitive that can add it to its own gradient in the
-// same pass then sets the sum of both.
+// TakeAccumulated returns the gradient that input i has received from its other readers so
+// far, nil if none, and removes it from the sum. A Primitive that can add it to its own
+// gradient in the same pass then sets the sum of both.
 func (d *Derivative) TakeAccumulated(i int) *gorgonia.Node { return d.takeAccumulated(i) }
 
 // MakeAccumulating makes the gradient with respect to input 0. If TakeAccumulated(0) returns a

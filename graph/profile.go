@@ -21,7 +21,7 @@ type OpProfile struct {
 	Calls   int     // timed runs
 	Seconds float64 // wall time; on a GPU, the GPU's time
 	FLOPs   int     // of matrix products, as ForwardFLOPs and TrainFLOPs count them
-	Bytes   int     // inputs and outputs, each once a call
+	Bytes   int     // inputs and outputs, each counted once per call
 	// Alone and Shared say, with Options.Simulate, how long the calls take on one thread and on
 	// Threads, and Even how long on Threads if all items of a kernel's work took the same time.
 	Alone, Shared, Even float64

@@ -6,8 +6,8 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// Piece is a range of a parameter's entries and the rank that updates it. The entries are in
-// row-major order, on a device in that of their memory there.
+// Piece is a range of a parameter's entries and the rank that updates it. The entries are
+// counted in row-major order or, on a device, in the order of its memory.
 type Piece struct {
 	Param           *Param
 	From, To, Owner int
@@ -21,10 +21,10 @@ type DeviceRanks struct {
 	comm  cuda.Communicator
 }
 
-// RanksIDBytes is the length of what NewRanksID returns.
+// RanksIDBytes is the length of the id that NewRanksID returns.
 const RanksIDBytes = 128
 
-// NewRanksID returns what the ranks have in common when they join: one of them makes it and sends
+// NewRanksID returns the id that all ranks pass to JoinRanks: one of them makes it and sends
 // it to the others. It loads NCCL.
 func NewRanksID() ([]byte, error) { return newCommunicatorID() }
 
@@ -32,8 +32,8 @@ func NewRanksID() ([]byte, error) { return newCommunicatorID() }
 // machine have the same.
 func GPUs() ([]string, error) { return pciBusIDs() }
 
-// JoinRanks starts to connect the Store's device with those of the other ranks; Done tells when all
-// have joined. The program must have compiled a program for the device before.
+// JoinRanks starts to connect the Store's device with those of the other ranks; Done tells
+// when all have joined. A Program for the device must have been compiled before.
 func (s *Store) JoinRanks(id []byte, rank, ranks int) (*DeviceRanks, error) {
 	if s.device == nil {
 		return nil, errors.New("graph: want a store on a device to join other ranks, got one in host memory")
@@ -42,8 +42,8 @@ func (s *Store) JoinRanks(id []byte, rank, ranks int) (*DeviceRanks, error) {
 	return &DeviceRanks{s, comm}, err
 }
 
-// ReduceGradients starts to add up each piece's gradients over the ranks, into its owner's. The
-// order of the sum is NCCL's.
+// ReduceGradients starts to sum each piece's gradients over the ranks; the sums go to the
+// gradients of the piece's owner. NCCL chooses the order of the terms.
 func (r *DeviceRanks) ReduceGradients(pieces []Piece) error {
 	arrays := make([]cuda.Owned, len(pieces))
 	for i, p := range pieces {

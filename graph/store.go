@@ -229,8 +229,8 @@ func (s *Store) EnsureMoments(p *Param, n int) error {
 }
 
 // EnsureMomentShard makes n moments of shape [entries], for only some of p's entries, so that
-// several ranks can share an optimizer's state. Of a parameter that lies transposed on a device
-// they are in the order of its memory there, on the host, too.
+// several ranks can share an optimizer's state. If the parameter lies transposed on a device,
+// they are in the order of its memory there, also on the host.
 func (s *Store) EnsureMomentShard(p *Param, n, entries int) error {
 	return s.makeMoments(p, n, []int{entries})
 }

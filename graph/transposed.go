@@ -39,8 +39,9 @@ func (p *Param) deviceShape() tensor.Shape {
 	return tensor.Shape(p.Shape).Clone()
 }
 
-// copyUp copies a host tensor of p's shape to the device, transposing it if p is stored so there.
-// A part of a parameter is in the device's order on both sides.
+// copyUp copies a host tensor of p's shape to the device, transposing it if p is stored so
+// there. A host tensor that holds only a part of the parameter is already in the device's
+// order, and is copied as it is.
 func (s *Store) copyUp(p *Param, to cuda.Array, host *tensor.Dense) error {
 	if !p.transposed || host.DataSize() < p.Size() {
 		return s.device.Upload(to, dataOf(host))
@@ -56,7 +57,7 @@ func (s *Store) copyUp(p *Param, to cuda.Array, host *tensor.Dense) error {
 	})
 }
 
-// copyDown copies the other way, from the device to the host.
+// copyDown does the reverse of copyUp: it copies from the device to the host.
 func (s *Store) copyDown(p *Param, host *tensor.Dense, from cuda.Array) error {
 	if !p.transposed || host.DataSize() < p.Size() {
 		return downloadTo(host, from, s.device)

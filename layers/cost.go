@@ -66,9 +66,10 @@ func UnembeddingCost(features, vocab float64, tied bool) Cost {
 	return c
 }
 
-// attentionCost returns the cost of q.k and of mixing the values for one token, which keeps q, k, v
-// and the heads' output. heads is the width of all query heads together, kv that of all key heads,
-// and seen the mean number of tokens that a token sees: (seq+1)/2 in rows of seq tokens.
+// attentionCost returns the cost of q.k and of mixing the values for one token, which keeps q,
+// k, v and the heads' output. heads is the width of all query heads together, kv the width of
+// all key heads together, and seen the mean number of tokens that a token sees: (seq+1)/2 in
+// rows of seq tokens.
 func attentionCost(heads, kv, seen float64) Cost {
 	return Cost{FLOPs: 4 * heads * seen, Activations: 2*heads + 2*kv}
 }

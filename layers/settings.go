@@ -58,8 +58,8 @@ func CheckChoice(key, got string, known ...string) error {
 	return Setting(key, "want %s or %s, got %q", strings.Join(known[:last], ", "), known[last], got)
 }
 
-// CheckOnly returns an error if settings that belong to one choice, "form: paper", are set although
-// another one, got, was made. set says for each key whether it is set.
+// CheckOnly returns an error if a setting that belongs only to one choice, such as "form:
+// paper", is set although the choice is got. set says for each key whether it is set.
 func CheckOnly(choice, got string, set map[string]bool) error {
 	for _, key := range slices.Sorted(maps.Keys(set)) {
 		if set[key] && got != choice {

@@ -69,7 +69,8 @@ type Config struct {
 	MuP *MuP `yaml:"mup" json:"mup,omitempty" help:"maximal update parametrisation; null: the standard one"`
 
 	// MaskDocuments, BOS and Separator come from a run's data section: attention stays inside a
-	// document, which begins at BOS, and after an id Separator (0: there is none) goes back to it.
+	// document, which begins at BOS; tokens after an id Separator (0: there is none) see it and
+	// nothing before it.
 	MaskDocuments bool `yaml:"-" json:"mask_documents"`
 	BOS           int  `yaml:"-" json:"bos,omitempty"`
 	Separator     int  `yaml:"-" json:"separator,omitempty"`

@@ -55,8 +55,8 @@ type Part struct {
 	Cost layers.Cost // in all blocks
 }
 
-// The names of the parts that are not a sublayer, which has its own name. What it costs to read and
-// write the stream belongs to the stream.
+// The names of the parts other than sublayers, which have their own names. The cost of reading
+// and writing the stream belongs to the stream.
 const (
 	PartStream      = "stream"
 	PartUnembedding = "unembedding"
@@ -81,9 +81,9 @@ func (s Spec) blocksCost(sublayer stream.Sublayer) layers.Cost {
 	return each.Times(depth).WithParameters(each.Times(once))
 }
 
-// attentionCost returns the cost of attention in all layers. It counts every layer like the first
-// layer that the attention's kind lists as no exception, then adds the differences of the
-// exceptions and of the first pass of the first layer.
+// attentionCost returns the cost of attention in all layers. It counts every layer as if it
+// were the first one that is not an exception (AttentionDesign.Exceptions), then adds what
+// differs in the exceptions and in the first pass of the first layer.
 func (s Spec) attentionCost() layers.Cost {
 	values, kind := s.valueResidual(), s.Attention.Design()
 	of := func(layer int, first bool) layers.Cost {

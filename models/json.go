@@ -89,8 +89,9 @@ func (z Zoo) Unmarshal(text []byte) (Config, error) {
 	return c, errors.Wrap(err, "models: config")
 }
 
-// unmarshal reads the sections as a run config's model section is read. What the JSON has besides
-// is the data section's keys, and the kinds of a muP base's sections, which are the model's.
+// unmarshal reads the sections as a run config's model section is read. First it removes what
+// that section does not have: the data section's keys, and the kinds of a muP base's sections,
+// which are the model's kinds.
 func (z Zoo) unmarshal(text []byte) (Config, error) {
 	var sections map[string]any
 	var read struct {

@@ -42,7 +42,7 @@ func (s Spec) multiplier(of func(m *MuP) float64) float64 {
 // Scales are the constant factors of a model's maps: 1, 1/sqrt(head dimension) and 1 without muP.
 type Scales struct {
 	Embedding float64 // of what is looked up for a token
-	Attention float64 // of q.k in block 0; with inverse layer scaling block l has it over l+1
+	Attention float64 // of q.k in block 0; with inverse layer scaling, block l divides it by l+1
 	Logits    float64
 }
 
@@ -54,8 +54,8 @@ func (s Spec) inputScale() float64 {
 	return s.multiplier(func(m *MuP) float64 { return m.InputMultiplier })
 }
 
-// attentionScale is the factor of q.k in block l: multiplier * sqrt(base Dh)/Dh, which
-// is 1/sqrt(Dh) without muP; with inverse layer scaling over (l+1) (paper C.1).
+// attentionScale is the factor of q.k in block l: multiplier * sqrt(base Dh)/Dh, which is
+// 1/sqrt(Dh) without muP; with inverse layer scaling it is divided by l+1 (paper C.1).
 func (s Spec) attentionScale(l int) float64 {
 	scale := s.multiplier(func(m *MuP) float64 { return m.AttnMultiplier }) * math.Sqrt(s.ratios().BaseHeadDim) / float64(s.HeadDim())
 	if s.Attention.InverseLayerScaling {
@@ -64,7 +64,7 @@ func (s Spec) attentionScale(l int) float64 {
 	return scale
 }
 
-// logitScale is the factor of the logits: multiplier over the width ratio.
+// logitScale is the factor of the logits: the multiplier divided by the width ratio.
 func (s Spec) logitScale() float64 {
 	return s.multiplier(func(m *MuP) float64 { return m.OutputMultiplier }) / s.ratios().WidthRatio
 }

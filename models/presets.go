@@ -11,9 +11,9 @@ import (
 type Preset struct {
 	Name   string
 	Config Config
-	// Paper is the number of parameters in millions as the RMT paper prints it, in whole millions
-	// or, where it ends in 0, in tens; 0 where the paper prints none. Any finer number is
-	// computed. PaperNote says what the paper's own count leaves out.
+	// Paper is the number of parameters in millions as the RMT paper prints it, rounded to whole
+	// millions or, if it ends in 0, to tens of millions; 0 if the paper prints none. More exact
+	// numbers are computed. PaperNote says what the paper's own count leaves out.
 	Paper     float64
 	PaperNote string
 	// Baseline is the preset of the transformer of the same shape, which bench and the cards in

@@ -183,9 +183,9 @@ func (s Spec) feedForwardSizes() layers.FeedForwardSizes {
 		WidthRatio: s.ratios().WidthRatio, HiddenRatio: s.hiddenRatio(), Init: s.init()}
 }
 
-// SameModel tells whether two models have the same parameters and are the same function of
-// them, and if not why. How a model starts and is trained (init, dropout, document masks, rows
-// without a position table) may differ.
+// SameModel returns nil if two models have the same parameters and are the same function of
+// them, otherwise an error that names a setting in which they differ. How a model starts and
+// is trained (init, dropout, document masks, rows without a position table) may differ.
 func (s Spec) SameModel(other Spec) error {
 	a, first, err := s.function()
 	if err != nil {

@@ -15,8 +15,8 @@ const (
 	version2 = 2 // sections
 )
 
-// version1Keys says what the keys of version 1 are called now, for those that have moved. "" is
-// what a model does not have any more: it belongs to training.
+// version1Keys says what the keys of version 1 are called now, for those that have moved. ""
+// stands for a key that a model does not have any more, because it belongs to training.
 func version1Keys() map[string]string {
 	return map[string]string{
 		"stream":  "stream.kind",
@@ -53,7 +53,7 @@ func (z Zoo) UnmarshalVersion(version int, text []byte) (Config, error) {
 	return Config{}, errors.Errorf("models: config: want format version %d or %d, got %d", version1, version2, version)
 }
 
-// fromVersion1 translates the JSON of version 1. What is zero was not set there.
+// fromVersion1 translates the JSON of version 1. A key with a zero value was not set there.
 func fromVersion1(text []byte) ([]byte, error) {
 	var old map[string]json.RawMessage
 	if err := json.Unmarshal(text, &old); err != nil {

@@ -155,8 +155,8 @@ func NamesOf[D Kind](designs []D) []string {
 	return names
 }
 
-// The RMT paper's count (Table 7) leaves things out; Cost counts everything. Its printed sizes are
-// too coarse to show it.
+// The RMT paper's count (Table 7) leaves things out; Cost counts everything. The sizes that
+// the paper prints are too coarse to show the difference.
 const (
 	noteRMT         = "Table 7 counts no norm gains"
 	noteTransformer = "Table 7 counts neither positions nor norm gains"
@@ -297,40 +297,40 @@ func compared(baseline string, rows []named) (presets []Preset) {
 	return presets
 }
 
-// modern is the model with the blocks of Llama and Qwen3 (Touvron et al. 2023, arXiv 2302.13971;
-// Yang et al. 2025, arXiv 2505.09388): RMSNorm, rotary positions, QK-norm, a SwiGLU of the given
-// hidden width, kvHeads heads of keys and values (0: as many as heads), no biases.
+// modern returns c with the blocks of Llama and Qwen3 (Touvron et al. 2023, arXiv 2302.13971;
+// Yang et al. 2025, arXiv 2505.09388): RMSNorm, rotary positions, QK-norm, a SwiGLU of the
+// given hidden width, kvHeads heads of keys and values (0: as many as heads), no biases.
 func modern(c Config, kvHeads, hidden int) Config {
 	c.Norm, c.Attention.Positions, c.Attention.InverseLayerScaling = NormRMS, PositionsRoPE, false
 	c.Attention.KVHeads, c.Attention.QKNorm = kvHeads, true
 	return feedForward(c, layers.SwiGLUConfig{Hidden: hidden})
 }
 
-// mixture is the model with 8 experts of the given hidden width, two a token.
+// mixture returns c with 8 experts of the given hidden width, two for each token.
 func mixture(c Config, hidden int) Config {
 	return feedForward(c, layers.MoEConfig{Hidden: hidden, Experts: 8, TopK: 2})
 }
 
-// dynamicKeys is the RMT with keys that depend on the stream.
+// dynamicKeys returns c, an RMT, with keys that depend on the stream.
 func dynamicKeys(c Config) Config {
 	c.Stream = stream.DynamicMatrixConfig(c.Stream.(stream.MatrixConfig))
 	return c
 }
 
-// feedForward is the model with another feed-forward.
+// feedForward returns c with another feed-forward.
 func feedForward(c Config, d layers.FeedForwardDesign) Config {
 	c.FeedForward = d
 	return c
 }
 
-// looped is the model whose tokens pass blocks begin to end-1 several times.
+// looped returns c, changed so that tokens pass blocks begin to end-1 several times.
 func looped(c Config, begin, end, times int) Config {
 	c.LoopBegin, c.LoopEnd, c.Loops = begin, end, times
 	return c
 }
 
-// attentionOnly is the model with the given number of blocks, which have attention alone and the
-// same attention scale: the kind of model that Elhage et al. 2021 analyse with two blocks.
+// attentionOnly returns c with the given number of blocks, which have only attention, all with
+// the same attention scale: the kind of model that Elhage et al. 2021 analyse with two blocks.
 func attentionOnly(c Config, blocks int) Config {
 	c.Layers, c.Attention.InverseLayerScaling = blocks, false
 	return feedForward(c, layers.NoFeedForward{})
@@ -344,21 +344,21 @@ func leCun(c Config) Config {
 // gpt2Vocab is the size of GPT-2's vocabulary.
 const gpt2Vocab = 50257
 
-// RMT is the Residual Matrix Transformer: a matrix stream [dk, dv] with rank heads, learned
-// positions, GPT-2's vocabulary and rows of 512 tokens.
+// RMT returns the config of a Residual Matrix Transformer: a matrix stream [dk, dv] with rank
+// heads, learned positions, GPT-2's vocabulary and rows of 512 tokens.
 func RMT(blocks, dk, dv, rank, ff int) Config {
 	return Config{Stream: stream.MatrixConfig{Dk: dk, Dv: dv, Rank: rank}, Layers: blocks,
 		FeedForward: layers.GELUConfig{Hidden: ff}, Vocab: gpt2Vocab, Seq: 512}
 }
 
-// Transformer is GPT-2's kind of model: a vector stream, learned positions, GPT-2's vocabulary
-// and rows of 512 tokens.
+// Transformer returns the config of a model like GPT-2: a vector stream, learned positions,
+// GPT-2's vocabulary and rows of 512 tokens.
 func Transformer(blocks, d, ff, heads int) Config {
 	return Config{Stream: stream.VectorConfig{Vectors: stream.Vectors{D: d}}, Layers: blocks, Attention: Attention{Heads: heads},
 		FeedForward: layers.GELUConfig{Hidden: ff}, Vocab: gpt2Vocab, Seq: 512}
 }
 
-// quickstart is a byte-level model that learns Go source in minutes.
+// quickstart returns c as a byte-level model that learns Go source in minutes.
 func quickstart(c Config) Config {
 	c.Vocab, c.Seq, c.Init = 257, 128, InitLeCun
 	c.Attention.Positions, c.Attention.InverseLayerScaling = PositionsALiBi, true

@@ -39,9 +39,9 @@ func (o *Optimizer) openDevice() (err error) {
 	return err
 }
 
-// stepOnDevice makes a step on a device, which computes the norm, clips and updates, and decides
-// itself whether the gradient is finite, so that nothing waits for the host. Of several ranks,
-// sumSquares is the sum over all.
+// stepOnDevice makes a step on a device, which computes the norm, clips and updates, and
+// decides itself whether the gradient is finite, so that nothing waits for the host. With
+// several ranks, sumSquares is the sum over all of them.
 func (o *Optimizer) stepOnDevice(gradScale float64, sumSquares *float64) (Stats, error) {
 	factor := o.schedule.Factor(o.steps)
 	norm, finite, err := o.device.Step(graph.UpdateStep{Factor: factor, GradScale: gradScale, Clip: o.clip, Step: o.steps + 1, SumSquares: sumSquares})

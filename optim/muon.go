@@ -40,12 +40,12 @@ func (s MuonScale) of(m graph.Matrix) float64 {
 //
 //	m <- b m + (1-b) g;  d = b m + (1-b) g;  u = scale * NewtonSchulz(d / (|d| + 1e-7))
 //
-// one of the matrices that a parameter stacks or packs at a time, by five steps of the quintic with
-// the published coefficients, in the precision of the parameters, or with products of bfloat16
-// (Precision); a device uses the precision of its matrix products. It is a part of a Group of
-// parameters that have Matrices. With muP the rate stays as it is at scale original, whose update
-// has the same spectral norm at each width, and is divided by the root of the width ratio at
-// match_rms_adamw.
+// Matrices that a parameter stacks or packs are updated separately. NewtonSchulz takes five
+// steps of the quintic with the published coefficients, in the precision of the parameters, or
+// with products of bfloat16 (Precision); a device uses the precision of its matrix products.
+// It is a part of a Group of parameters that have Matrices. With muP the rate stays as it is
+// at scale original, whose update has the same spectral norm at each width, and is divided by
+// the root of the width ratio at match_rms_adamw.
 func Muon(momentum float64, scale MuonScale) Part {
 	return func(c *composer) error {
 		if !(momentum >= 0 && momentum < 1) {

@@ -15,9 +15,9 @@ import (
 //	g <- g * min(1, clip/|g|)                      |g| over all parameters
 //	w <- w - schedule * (rate * u + decay * w)     u: what the rule of the parameter's group makes of g
 //
-// where rate is the peak rate, with muP over what the rule has for the parameter's width ratio,
-// and decay is the decay rate (independent) or rate times it (coupled, Loshchilov & Hutter 2019
-// as PyTorch computes it). It is not safe for concurrent use.
+// where rate is the peak rate, with muP divided by the rule's WidthDivisor, and decay is the
+// decay rate (independent) or the decay rate times rate (coupled, Loshchilov & Hutter 2019 as
+// PyTorch computes it). It is not safe for concurrent use.
 type Optimizer struct {
 	store     *graph.Store
 	rows      []Row
@@ -134,7 +134,7 @@ func (o *Optimizer) Pool() *kernel.Pool { return o.pool }
 // Steps returns the number of updates made, which is the step that the schedule is at.
 func (o *Optimizer) Steps() int { return o.steps }
 
-// SetSteps sets the number of updates made, when a checkpoint restores it and the state in the
+// SetSteps sets the number of updates made, after a checkpoint has restored the state in the
 // Store.
 func (o *Optimizer) SetSteps(n int) { o.steps = n }
 

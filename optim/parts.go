@@ -43,9 +43,9 @@ func (c *composer) apply(parts []Part) error {
 	return nil
 }
 
-// Group configures the parameters that in accepts with parts of their own. They override the parts
-// of the whole optimizer, wherever they are in the list; if two groups have the same parameter, the
-// last one counts. A Rate in a group has no schedule, because all parameters share one.
+// Group applies parts to the parameters for which in returns true. They override the parts of
+// the whole optimizer, wherever they are in the list; if several groups accept a parameter,
+// the last one counts. A Rate in a group has no schedule, because all parameters share one.
 func Group(in func(*graph.Param) bool, parts ...Part) Part {
 	return func(c *composer) error {
 		if in == nil {

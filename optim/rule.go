@@ -13,14 +13,14 @@ type Rule interface {
 	// String returns the name with the settings, as in "Muon with momentum 0.95": the first word
 	// names the rule.
 	String() string
-	// State returns the names of what the rule keeps of a parameter in its Moment1 and Moment2: two
-	// names, one, or none. A checkpoint has tensors with these names, so no two rules should share
-	// one.
+	// State returns names for what the rule keeps in a parameter's Moment1 and Moment2: two
+	// names, one, or none. A checkpoint has tensors with these names, so no two rules should
+	// share one.
 	State() []string
 	// Open refuses parameters that the rule cannot update, and prepares for the others.
 	Open(rows []*Row) error
-	// WidthDivisor returns what muP divides the rate by where a width is ratio times the base
-	// width.
+	// WidthDivisor returns the number by which muP divides the rate of a parameter whose width is
+	// ratio times the base width.
 	WidthDivisor(ratio float64) (float64, error)
 	// Update changes the weights and the state of all parameters that have the rule. If several
 	// ranks share the work, each gets some of the parameters, or of a Divisible rule's parameters a

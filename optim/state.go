@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// StateTensor is a tensor that an optimizer keeps of a parameter between steps.
+// StateTensor is a tensor that an optimizer keeps for a parameter between steps.
 type StateTensor struct {
 	Name     string // the parameter's, a dot, and what it is: "norm.moment1"
 	Param    *graph.Param
@@ -23,7 +23,7 @@ type StateTensor struct {
 // graph.Param.DeviceOrder.
 func (s StateTensor) Cut() bool { return len(s.Pieces) > 1 }
 
-// Moments returns how many moments an optimizer with these parts keeps of a parameter, for
+// Moments returns how many moments an optimizer with these parts keeps for a parameter, for
 // graph.ProgramOptions.
 func Moments(parts ...Part) func(*graph.Param) int {
 	return func(p *graph.Param) int {

@@ -70,8 +70,8 @@ func (c AttnResConfig) Check() error {
 	return nil
 }
 
-// Shape returns the shape of a stream of one vector a token: what a site reads, or with Delta the
-// sum. The sources are not counted.
+// Shape returns the shape of a stream of one vector for each token: what a site reads, or with
+// Delta the sum. The sources are not counted.
 func (c AttnResConfig) Shape() Shape {
 	s := c.shape(c.D)
 	if c.Block == 1 {

@@ -111,8 +111,8 @@ func (c DenseFormerConfig) New(b *graph.Builder) Stream {
 // Y_i is the input of the next block, and Y_L of the last norm. At first a_i = (0, ..., 0, 1),
 // which makes it a vector stream. The weights do not decay. The state's More are X_0 .. X_i.
 //
-// Parameters after depth l, counted from 0: "blocks.l.dwa" [n], n = floor((l+1)/k) + 1, of each
-// pass of a loop its own.
+// Parameters after depth l, counted from 0: "blocks.l.dwa" [n], n = floor((l+1)/k) + 1,
+// separate for each pass of a loop.
 type denseFormer struct {
 	*Vector
 	config   DenseFormerConfig
@@ -170,9 +170,9 @@ func (f *denseFormer) Output() string {
 	return f.Vector.Output()
 }
 
-// Carry keeps h and all outputs until now, one below the other. An average replaces h, and the end
-// of a block adds an output. The weights do not depend on the input, so only the last norm's scale
-// is frozen.
+// Carry keeps h and all outputs so far, one below the other. An average replaces h, and the
+// end of a block adds an output. The weights do not depend on the input, so only the last
+// norm's scale is frozen.
 func (f *denseFormer) Carry(to *Frozen) {
 	d := f.c.D
 	f.CarrySites(to, copies(2, d), func(at Site) { // h and X_0

@@ -20,7 +20,7 @@ type DepthRead struct {
 	// Weights is the hook of the weights, [T, readers * sources] or the same for all tokens, with
 	// those of a reader side by side; "" if there is one source, which is read without a weight.
 	Weights string
-	// Softmax tells that a reader's weights are positive and sum to 1.
+	// Softmax tells whether a reader's weights are positive and sum to 1.
 	Softmax bool
 }
 

@@ -38,7 +38,7 @@ type MuPDesign interface {
 	WidthScalings() []WidthScaling
 }
 
-// WidthScaling is a small model and those of its sizes that grow together, for tests whether
+// WidthScaling is a small model and those of its sizes that grow together, for tests that
 // activations keep their size under muP.
 type WidthScaling struct {
 	Name   string   // of the setting that grows by itself

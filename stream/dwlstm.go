@@ -35,8 +35,8 @@ func (DWLSTMConfig) Card() layers.Card {
 // inner returns the width of the candidate's hidden layer.
 func (c DWLSTMConfig) inner() int { return orDefault(c.Inner, 4*c.D) }
 
-// Shape returns the shape of a stream of one vector a token, in blocks of attention alone: the
-// candidate's maps belong to the stream.
+// Shape returns the shape of a stream of one vector for each token, in blocks of attention
+// alone: the candidate's maps belong to the stream.
 func (c DWLSTMConfig) Shape() Shape {
 	s := c.shape(c.D)
 	s.Sublayers = []Sublayer{Attention}

@@ -78,8 +78,9 @@ func newFrozen(r Record) *Frozen {
 	return &Frozen{tokens: r.Tokens(), record: r}
 }
 
-// carrier is a stream's description of how it carries what is written to it, from which its methods
-// for analyses follow. Without a record it fails only if it has a mistake.
+// carrier is a stream's description of how it carries what is written to it; the stream's
+// methods for analyses use it. Without a record, carry fails only because of a mistake in the
+// stream's code.
 type carrier struct{ carry func(f *Frozen) }
 
 // FreezeHooks lists the hooks that the stream asks a run for.

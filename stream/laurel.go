@@ -202,9 +202,9 @@ func (c LaurelConfig) New(b *graph.Builder) Stream {
 // j mod r, else 0, B = 0, and gamma is 0, or 1 with rank, because otherwise nothing would have a
 // gradient. w and gamma do not decay.
 //
-// Parameters of a site: "laurel.weights" [1, 2], "laurel.gamma" [1, m], "laurel.left" [D, m r],
-// "laurel.right" [m r, D], With previous streams, each pass of a loop has its own last three. The
-// streams before earlier sites are the state's More, the latest first.
+// Parameters of a site: "laurel.weights" [1, 2], "laurel.gamma" [1, m], "laurel.left" [D, m
+// r], "laurel.right" [m r, D]. With previous streams, each pass of a loop has its own last
+// three. The streams before earlier sites are the state's More, the latest first.
 type laurel struct {
 	*Vector
 	config LaurelConfig

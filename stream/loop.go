@@ -54,8 +54,8 @@ func (l Loop) Parameter(name string) string {
 // outputs, which its Cost does not count.
 type LoopedDesign interface {
 	Design
-	// DepthParameters counts the parameters of the block at a depth: shared ones, of which a block
-	// has as many as the pass that uses most, and each pass's own. It is nil if these settings have
-	// none.
+	// DepthParameters returns a function that counts the parameters of the block at a depth:
+	// shared ones, which all passes use (if their numbers differ, the largest counts), and the
+	// pass's own. It returns nil if these settings have none.
 	DepthParameters() func(depth int) (shared, own float64)
 }

@@ -61,8 +61,8 @@ func (c MatrixConfig) readShape() []int {
 	return []int{3, c.Rank, c.Dk}
 }
 
-// Shape returns the shape of a stream of one matrix a token. Blocks work on R vectors of Dv
-// entries.
+// Shape returns the shape of a stream of one matrix for each token. Blocks work on R vectors
+// of Dv entries.
 func (c MatrixConfig) Shape() Shape {
 	return Shape{Heads: c.Rank, HeadDim: c.Dv, KVHeads: c.kvHeads(), Width: c.Rank * c.Dv, Axes: []string{"rank", "value"}, Size: c.Dk * c.Dv, TableWidth: c.Rank * c.Dv,
 		Sublayers: c.sublayers()}

@@ -40,7 +40,8 @@ func (MUDDConfig) Card() layers.Card {
 	}
 }
 
-// Shape returns the shape of a stream of one vector a token; the kept outputs are not counted.
+// Shape returns the shape of a stream of one vector for each token; the kept outputs are not
+// counted.
 func (c MUDDConfig) Shape() Shape {
 	s := c.shape(c.D)
 	s.Kept = (len(ways) + 1) * c.D // the ways, and the output

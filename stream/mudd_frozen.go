@@ -5,10 +5,10 @@ import "github.com/residua-go/residua/stream/linear"
 // Output names the last sum.
 func (m *mudd) Output() string { return connectionsName(m.c.Layers-1) + ".out" }
 
-// Carry keeps the ways and all outputs until now, one below the other: q, k, v, r, X_0 .. X_l where
-// block l reads, and at first only r and X_0. A site writes to r. At the end of a block r becomes
-// an output, and new ways are computed from all outputs. Attention's reads have a name for each
-// way. Without a run the weights are their static part, A = b.
+// Carry keeps the ways and all outputs so far, one below the other: q, k, v, r, X_0 .. X_l
+// where block l reads, and at first only r and X_0. A site writes to r. At the end of a block
+// r becomes an output, and new ways are computed from all outputs. Attention's reads have a
+// name for each way. Without a run the weights are their static part, A = b.
 func (m *mudd) Carry(f *Frozen) {
 	d := m.c.D
 	tables := copies(2, d)

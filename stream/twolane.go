@@ -72,10 +72,10 @@ const laneCount = 2
 //
 //	X_0 <- r X_0 + p_0 F,   X_1 <- r X_1 + p_1 F;   features = Norm((X_0 + X_1) / 2)
 //
-// where before block split p_0 = p_1. With parallel, in blocks from there on, a feed-forward reads
-// lane 1 as it was before the block's attention; lane 0 is carried once a block by attention's r,
-// and lane 1 by the feed-forward's. All numbers start at 1 and do not decay. Lanes are rows that
-// mix.Write writes.
+// where before block split p_0 = p_1. With parallel, in blocks from there on, a feed-forward
+// reads lane 1 as it was before the block's attention; lane 0 is carried once per block by
+// attention's r, and lane 1 by the feed-forward's. All numbers start at 1 and do not decay.
+// Lanes are rows that mix.Write writes.
 //
 // Parameters of a site: "lanes" [1, 3], r | p_0 | p_1; before split [1, 2], r | p.
 type twoLane struct {

@@ -41,7 +41,7 @@ func (c VectorConfig) Check() error {
 	return cmp.Or(c.Vectors.Check(), layers.CheckChoice("x0", cmp.Or(c.X0, x0None), x0None, x0Neutral, x0Nanochat))
 }
 
-// Shape returns the shape of a stream of one vector a token.
+// Shape returns the shape of a stream of one vector for each token.
 func (c VectorConfig) Shape() Shape {
 	s := c.shape(c.D)
 	s.Sublayers = c.sublayers()

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	lastSignal  = 31 // of those that are not real-time signals
+	lastSignal  = 31 // the last one before the real-time signals
 	sigsetBytes = 8
 )
 
 // action is the kernel's struct sigaction, whose fields do not matter here.
 type action [32]byte
 
-// keepSignals calls fn and restores what happens on each signal. MPI libraries, UCX among them,
-// install handlers of their own when they are loaded or initialised, with which a nil pointer in Go
-// would end the program without a panic.
+// keepSignals calls fn and then restores each signal's action. MPI libraries and UCX install
+// signal handlers when they are loaded or initialised; with those, a nil pointer in Go would
+// end the program without a panic.
 func keepSignals(fn func() error) error {
 	var before [lastSignal + 1]action
 	for n := range before {

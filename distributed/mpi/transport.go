@@ -14,16 +14,17 @@ import (
 	"github.com/residua-go/residua/distributed"
 )
 
-// largest is the most bytes of one message of MPI, whose length is a C int.
+// largest is the largest number of bytes in one MPI message, whose length is a C int.
 const largest = 1 << 30
 
-// transport is one rank's. It keeps what MPI writes to, so that Test allocates nothing.
+// transport is one rank's Transport. It holds the memory that MPI writes to, so that Test
+// allocates nothing.
 type transport struct {
 	*library
 	comm       uintptr // a duplicate of MPI_COMM_WORLD
 	rank, size int
-	largest    int   // bytes of one message of MPI
-	out        int32 // of a call
+	largest    int   // largest number of bytes in one MPI message
+	out        int32 // result of a call
 	status     [statusBytes]byte
 }
 
@@ -146,7 +147,7 @@ func (t *transport) Close() error {
 	return errors.WithStack(purego.Dlclose(t.handle))
 }
 
-// try calls a function of MPI and makes an error of its error code.
+// try calls a function of MPI and turns its error code into an error.
 //
 //go:uintptrescapes
 func (t *transport) try(name string, function uintptr, args ...uintptr) error {

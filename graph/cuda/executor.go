@@ -10,8 +10,8 @@ type Executor interface {
 	Multiprocessors() (int, error)
 	SharedMemory() (int, error)
 
-	// Enter makes the executor current for the calling goroutine and takes back all scratch memory;
-	// the returned function undoes the first. Launch, Gemm and Scratch require it.
+	// Enter takes back all scratch memory and makes the executor current for the calling
+	// goroutine, until the returned function is called. Launch, Gemm and Scratch require it.
 	Enter() (leave func(), err error)
 	Launch(name string, grid Grid, args ...Arg) error
 	Gemm(g Gemm) error

@@ -14,7 +14,7 @@ func Architectures() []Architecture {
 	return []Architecture{{"8.0", 163 << 10}, {"8.6", 99 << 10}, {"8.9", 99 << 10}, {"9.0", 227 << 10}, {"10.0", 227 << 10}}
 }
 
-// The limits that they have in common.
+// The limits that all architectures have in common.
 const (
 	maxThreads  = 1024      // threads of a block
 	maxBlocksX  = 1<<31 - 1 // blocks of a grid

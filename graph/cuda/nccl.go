@@ -10,11 +10,11 @@ import (
 
 var errAborted = errors.New("NCCL: want an open communicator, got one that has been aborted")
 
-// communicator is a Communicator of NCCL.
+// communicator is a Communicator that uses NCCL.
 type communicator struct {
 	device *Device
 	comm   *nccl.Comm // nil: aborted
-	bytes  int        // of the collective that has started
+	bytes  int        // of all arrays of the collective in progress
 }
 
 // NewCommunicatorID returns what the ranks of a communicator have in common: one of them makes it
@@ -24,7 +24,7 @@ func NewCommunicatorID() ([]byte, error) {
 	return id[:], err
 }
 
-// Join starts to make the communicator of a number of ranks by NCCL.
+// Join starts to make an NCCL communicator of the given number of ranks.
 func (d *Device) Join(id []byte, rank, ranks int) (Communicator, error) {
 	var whole nccl.ID
 	if copy(whole[:], id) != len(whole) {
@@ -47,7 +47,7 @@ func (c *communicator) Broadcast(arrays []Owned) error {
 	return c.start(arrays, (*nccl.Comm).Broadcast)
 }
 
-// start starts a collective of each array, all of them as one group.
+// start starts a collective for each array, all of them in one group.
 func (c *communicator) start(arrays []Owned, one func(c *nccl.Comm, x cu.DevicePtr, n, root int, s cu.Stream) error) error {
 	if c.comm == nil {
 		return errAborted

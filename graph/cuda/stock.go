@@ -6,8 +6,9 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Stock calls give for each module with kernels that Gorgonia's own ops request, element by
-// element, of two tensors or numbers and of one, with its PTX and the names of its kernels.
+// Stock calls give once for each of the two modules with the elementwise kernels that
+// Gorgonia's own ops request, binary and unary, with the module's name, its PTX and the names
+// of its kernels.
 func Stock(give func(module, ptx string, kernels []string)) error {
 	for _, name := range []string{"elembinop", "elemunaryop"} {
 		i := slices.IndexFunc(modules, func(m module) bool { return m.name == name })

@@ -24,8 +24,8 @@ const (
 	CopyRanks  Copy = "between ranks"
 )
 
-// Timing is how long a device took for one piece of work, including the wait for it: from the end
-// of the piece before.
+// Timing is how long a device took for one piece of work, from the end of the piece before,
+// and so including the wait between the two.
 type Timing struct {
 	Work
 	Took time.Duration

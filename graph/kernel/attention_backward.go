@@ -24,9 +24,9 @@ func (a *Attention[T]) Backward(p *Pool, dqkv, qkv, out, dout Rows[T], lse []T, 
 	}
 }
 
-// wholeBackwardGroups returns the number of groups that each stay with one worker. Such a group
-// costs 5 matrix products a span. A split one costs 7, since dk, dv and dq then take separate
-// passes, so splitting pays only if few groups are left for many threads.
+// wholeBackwardGroups returns the number of groups that each stay with one worker. Such a
+// group costs 5 matrix products per span. A split one costs 7, since dk, dv and dq then take
+// separate passes, so splitting pays only if few groups are left for many threads.
 func wholeBackwardGroups(groups, threads int) int {
 	rest := groups % threads
 	if 7*rest < 5*threads {
@@ -155,8 +155,8 @@ func (a *Attention[T]) addQueries(w *attentionWorker[T], v attentionView[T], s a
 	a.multiplyRows(w.dscores, v.k, T(a.d.Scale), s, dq, add)
 }
 
-// writeKeys writes the worker's dk and dv of the tokens j0:j1 to dqkv, after adding those of the
-// group's earlier heads.
+// writeKeys writes the worker's dk and dv of the tokens j0:j1 to dqkv, added to the sums over
+// the group's earlier heads.
 func (a *Attention[T]) writeKeys(w *attentionWorker[T], v attentionView[T], j0, j1 int) {
 	_, k, values, ld := a.d.packedAt(v.row, v.head)
 	dim := a.d.HeadDim
@@ -168,8 +168,8 @@ func (a *Attention[T]) writeKeys(w *attentionWorker[T], v attentionView[T], j0, 
 	}
 }
 
-// writeShared writes a row of dk or dv of token j to dqkv, at index at, after adding those of the
-// group's earlier heads. If dqkv is bfloat16, sums holds the sum in float32.
+// writeShared writes a row of dk or dv of token j to dqkv, at index at, added to the sum over
+// the group's earlier heads. If dqkv is bfloat16, sums holds the sum in float32.
 func (a *Attention[T]) writeShared(v attentionView[T], row, sums []T, at, j int) {
 	if a.d.group() == 1 {
 		a.dqkv.write(a.rows, row, at)

@@ -50,8 +50,9 @@ func (a *Attention[T]) keyScores(w *attentionWorker[T], v attentionView[T], s at
 	}
 }
 
-// queryScores computes the scores of a single query, as in decoding, from the rows of k, where they
-// are, and to the same bits. It returns how many keys it has scored: whole tiles of them.
+// queryScores computes the scores of a single query, as in decoding. It reads the rows of k in
+// place, without packing them, and gives the same bits as the panels do. It returns the number
+// of keys that it has scored, a multiple of gemvRows; 0 if the fast kernel cannot be used.
 func (a *Attention[T]) queryScores(w *attentionWorker[T], v attentionView[T], s attentionSpan) int {
 	dim := a.d.HeadDim
 	if s.i1-s.i0 > 1 || a.kernels.path == portable || dim%8 != 0 {
@@ -75,7 +76,8 @@ func (a *Attention[T]) multiplyPanels(scores, x, panels []T, alpha T, s attentio
 	}
 }
 
-// multiplyPanel does this for the keys of one panel; it skips the queries that see none of them.
+// multiplyPanel does what multiplyPanels does, for the keys of one panel; it skips the queries
+// that see none of them.
 func (a *Attention[T]) multiplyPanel(scores, x, panel []T, alpha T, s attentionSpan) {
 	dim := a.d.HeadDim
 	r := max(s.j0-s.past-s.i0, 0)

@@ -2,8 +2,8 @@ package kernel
 
 import "math"
 
-// softmaxRows turns the scores of a span into exp(logit - largest until now), 0 where a query sees
-// nothing, and rescales the rows' sums if the largest logit has changed.
+// softmaxRows turns the scores of a span into exp(logit - largest so far), 0 where a query
+// sees nothing, and rescales the rows' sums if the largest logit has changed.
 func (a *Attention[T]) softmaxRows(w *attentionWorker[T], v attentionView[T], s attentionSpan) {
 	for r := range s.i1 - s.i0 {
 		a.prefetchRow(v, s.i0+r)

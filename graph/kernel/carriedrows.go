@@ -8,7 +8,7 @@ type CarriedRows[T Float] struct {
 	Back, Width int
 }
 
-// NewCarriedRows returns an empty memory.
+// NewCarriedRows returns empty CarriedRows.
 func NewCarriedRows[T Float](batch, back, width int) *CarriedRows[T] {
 	return &CarriedRows[T]{Rows: make([]T, batch*2*back*width), Back: back, Width: width}
 }

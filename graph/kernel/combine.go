@@ -19,10 +19,10 @@ type combination[T Float] struct {
 // combineRows is the largest number of rows that the micro-kernels compute (internal/asmgen).
 const combineRows = 8
 
-// combineTile is one call of a micro-kernel. The assembly reads the float32 form by offset. b has k
-// rows of cols elements, b2 has k2 (0: no second term), c and d have as many as the micro-kernel
-// computes. d may be nil. A's coefficient for row r of c and row i of b lies rs r + ks i bytes
-// after a.
+// combineTile is one call of a micro-kernel. The assembly reads the float32 form by offset. b
+// has k rows of cols elements, b2 has k2 (0: no second term), c and d have as many rows as the
+// micro-kernel computes. d may be nil. A's coefficient for row r of c and row i of b lies rs r
+// + ks i bytes after a.
 type combineTile[T Float] struct {
 	c, d         *T
 	a, b         *T
@@ -68,8 +68,8 @@ func (a coefficients) strides(size int) (k, rs, ks int) {
 	return a.k, a.stride * size, size
 }
 
-// whole tells that each column of x is completely read before the same column of out is written, so
-// that out may be x.
+// whole tells whether each column of x is read completely before the same column of out is
+// written, so that out may be x.
 func (x *combination[T]) whole() bool { return x.path != portable && x.rows <= combineRows }
 
 // run computes out. addend may be nil, or out itself; with one term, a2 and x2 are not read.
@@ -98,8 +98,8 @@ func (x *combination[T]) runBlocks(out, a, b, a2, b2, addend []T) {
 	}
 }
 
-// aside returns rows in a place from which the combination can read them while it writes out: the
-// rows themselves if they lie elsewhere or are read in time, else a copy in scratch.
+// aside returns rows that the combination can read while it writes out: the given rows if they
+// do not overlap out or are read in time, else a copy in scratch.
 func (x *combination[T]) aside(scratch *[]T, out, rows []T) []T {
 	if &out[0] != &rows[0] || x.whole() {
 		return rows

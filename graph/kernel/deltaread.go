@@ -3,7 +3,7 @@ package kernel
 // DeltaReadParams are the sizes of a DeltaRead. Each term of it has a lag: how many positions
 // before the token's own it reads.
 type DeltaReadParams struct {
-	Tokens, Seq       int // T, and tokens a row
+	Tokens, Seq       int // T, and tokens per row
 	N, D              int // a token's stream: N rows of D entries
 	Taps              int // taps of the filter, 1 without one
 	FirstLag, LastLag int // the terms with these lags and those between are summed

@@ -66,9 +66,9 @@ func (k *embeddingForward[T]) Part(_, lo, hi int) {
 	}
 }
 
-// embeddingBackward is divided among workers by entries of the table, each of which counts as much
-// as the tokens that are added to it: each worker goes over all tokens in order. So that weighing
-// takes little time in a large vocabulary, several rows share a weight.
+// embeddingBackward divides the entries of the table among workers, each of which goes over
+// all tokens in order. Entries are weighed by the number of tokens that are added to them.
+// Several rows share a weight, so that weighing takes little time in a large vocabulary.
 type embeddingBackward[T Float] struct {
 	dtable, dout []T
 	ids          []int32

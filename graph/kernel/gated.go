@@ -39,8 +39,8 @@ func (k *GatedRead[T]) Forward(p *Pool, u, z, x, w []T, d GatedParams) {
 	p.Do(d.Tokens, t)
 }
 
-// panels returns the rows of b [k, n] in panels of columns; the last panel is as wide as the
-// others.
+// panels packs b [k, n] into panels of columns in space, which it grows if necessary. The last
+// panel takes as much memory as the others.
 func panels[T Float](kernels *microkernels, space, b []T, k, n int) []T {
 	width := kernels.width()
 	space = grow(space, (n+width-1)/width*width*k)

@@ -70,8 +70,8 @@ func (q *pairProduct[C]) strideA(m int) int {
 	return strideA((q.k + 1) / 2)
 }
 
-// packA packs the rows [i, i+rows) of op(A) as rows of pairs or, if A is transposed, as rows of
-// pairs taken from two of its rows.
+// packA packs the rows [i, i+rows) of op(A) as rows of pairs. If A is transposed, each packed
+// row pairs the elements of two of its stored rows.
 func (q *pairProduct[C]) packA(p path, space []float32, as, i, rows int) {
 	if q.ta {
 		for r := 0; r < q.k; r += 2 {

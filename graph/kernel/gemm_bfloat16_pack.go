@@ -12,8 +12,8 @@ type PackedBFloat16 struct {
 	kernels *microkernels
 }
 
-// WeightsBFloat16 packs a matrix and owns the memory, so that weights are packed once a step for
-// all products that read them. The zero value is ready; packing again reuses the memory.
+// WeightsBFloat16 packs a matrix and owns the memory, so that weights are packed once per step
+// for all products that read them. The zero value is ready; packing again reuses the memory.
 type WeightsBFloat16 struct {
 	packer packer
 	memory arena

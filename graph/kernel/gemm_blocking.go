@@ -10,7 +10,7 @@ const (
 )
 
 // lowerM is the number of rows of a block when only the entries below the diagonal are needed:
-// larger blocks would compute more entries that are not.
+// larger blocks would compute more entries that are not needed.
 const lowerM = 28
 
 // Operands with few panels or rows are read in place, because copying them would cost more than it

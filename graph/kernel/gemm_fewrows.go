@@ -137,7 +137,7 @@ func (q *product[T]) addSums(sums []T, n, p, j int) {
 	}
 }
 
-// addRow does this for a row c.
+// addRow does what addSums does, for one row c of C.
 func (q *product[T]) addRow(c, sums []T, p int) {
 	sums = sums[:len(c)]
 	if p == 0 && q.beta == 0 {

@@ -142,7 +142,8 @@ func gatedSingle[T Float](p path, y, addend, gate, value []T) {
 	}
 }
 
-// gatedGradientSingle does the same for gatedGradient without an addend.
+// gatedGradientSingle computes what gatedGradient does without an addend, with the sigmoid of
+// gatedSingle.
 func gatedGradientSingle[T Float](p path, dgate, dvalue, dy, gate, value []T) {
 	n := len(gate)
 	dgate, dvalue, dy, value = dgate[:n], dvalue[:n], dy[:n], value[:n]

@@ -16,8 +16,9 @@ type keyProducts[T Float] struct {
 	turned  [][]T // the transposed operand for each worker
 }
 
-// want prepares a run whose total store writes to dkeys [r, dk], or adds to it if accumulate is
-// true. With nil dkeys it is not wanted, and workers have no block to add to.
+// want prepares a run. At its end store writes the total to dkeys [r, dk], or adds it if
+// accumulate is true. If dkeys is nil, the total is not wanted, and workers have no block to
+// add to.
 func (k *keyProducts[T]) want(p *Pool, path path, dkeys []T, accumulate bool, r, dk, dv int) {
 	k.treeSums.want(p, path, dkeys, accumulate)
 	k.r, k.dk = r, dk

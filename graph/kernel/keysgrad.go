@@ -1,8 +1,8 @@
 package kernel
 
-// KeysGrad computes the gradient of the keys of a Read or a Write: for tokens t with
-// matrices X_t [dk, dv] and y_t [r, dv] (the gradient of what was read, or what was
-// written with X the gradient of the stream),
+// KeysGrad computes the gradient of the keys of a Read or a Write: for tokens t with matrices
+// X_t [dk, dv] and y_t [r, dv] (for a Read, y is the gradient of what was read; for a Write, y
+// is what was written and X the gradient of the stream),
 //
 //	dkeys = sum_t y_t X_t^T
 //

@@ -16,8 +16,8 @@ type LSTM[T Float] struct {
 	path    path
 }
 
-// LSTMGates holds the gates before their sigmoid, and the candidate; or the gradients of these, of
-// which those that are not wanted are nil.
+// LSTMGates holds the gates before their sigmoid, and the candidate; or the gradients of
+// these, nil where they are not wanted.
 type LSTMGates[T Float] struct{ Input, Forget, Output, Candidate []T }
 
 // lstmBlock is the number of elements taken at a time: eight slices of them fill a first-level

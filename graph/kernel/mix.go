@@ -16,11 +16,12 @@ func (d MixParams) Columns() int { return 2*d.M + d.N }
 func (d MixParams) carry() int { return d.M }
 func (d MixParams) up() int    { return d.M + d.N }
 
-// stream returns the number of elements of H_t; rows that of what a sublayer reads or writes.
+// stream returns the number of elements of H_t; rows returns the number that a sublayer reads
+// or writes.
 func (d MixParams) stream() int { return d.N * d.D }
 func (d MixParams) rows() int   { return d.M * d.D }
 
-// sizeC returns the number of elements of one C; totalC that of all.
+// sizeC returns the number of elements of one C; totalC returns the number in all of them.
 func (d MixParams) sizeC() int { return d.N * d.Columns() }
 
 func (d MixParams) totalC() int {

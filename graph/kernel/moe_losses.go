@@ -8,8 +8,8 @@ type RouterLosses[T Float] struct {
 	path     path
 }
 
-// Balance returns the load-balancing loss (Fedus et al. 2021, arXiv 2101.03961, section
-// 2.2, for K choices a token):
+// Balance returns the load-balancing loss (Fedus et al. 2021, arXiv 2101.03961, section 2.2,
+// for K choices per token):
 //
 //	balance = E * sum over e of f_e P_e,   f_e = assignments of e / (K T),   P_e = mean over t of p_te
 //

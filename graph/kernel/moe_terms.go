@@ -1,7 +1,8 @@
 package kernel
 
-// ExpertTerms spreads what a mixture's tokens have for their chosen experts over all experts, and
-// gathers it again: each is the other's gradient.
+// ExpertTerms converts between tensors with a row for each expert that a token has chosen and
+// tensors with a row for every expert, 0 for those not chosen. Spread and Gather are each
+// other's gradient.
 type ExpertTerms[T Float] struct{ task termsTask[T] }
 
 // Spread computes terms [tokens, experts, width] from chosen [tokens, K, width]:

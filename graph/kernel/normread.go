@@ -15,8 +15,8 @@ type NormReadParams struct {
 //	Xn_t = Norm(X_t) * gain                      [Dk, Dv], normalised as in Norm
 //	out_t[r, dv] = sum over dk of keys[r, dk] Xn_t[dk, dv]
 //
-// The normalised matrices are never stored: a worker computes that of one token in its scratch
-// memory, and again in Backward. There is no bias.
+// The normalised matrices are never stored: a worker computes one token's matrix at a time in
+// its scratch memory, and again in Backward. There is no bias.
 type NormRead[T Float] struct {
 	forward  normReadForward[T]
 	backward normReadBackward[T]

@@ -21,8 +21,9 @@ func prefetchToken[T Float](s []T, i, elements int) {
 	}
 }
 
-// prefetchSmallToken does the same for kernels that need little of the first-level cache: if the
-// token fits there beside the current one, it is loaded into that cache.
+// prefetchSmallToken does what prefetchToken does, for kernels that need little of the
+// first-level cache: if the token fits there beside the current one, it is loaded into that
+// cache.
 func prefetchSmallToken[T Float](s []T, i, elements int) {
 	if elements*int(unsafe.Sizeof(T(0))) > smallToken {
 		prefetchToken(s, i, elements)

@@ -95,9 +95,9 @@ type PrepareQKVGrads[T Float] struct {
 	AccumulateQGain, AccumulateKGain, AccumulateWeights bool
 }
 
-// Backward computes dx and further gradients from dy, the gradient of Forward's y. x is read if
-// there is a norm or the weights' gradient is wanted. mixed tells that Forward had first, which is
-// read for the weights' gradient. dx may be dy.
+// Backward computes dx and further gradients from dy, the gradient of Forward's y. x is read
+// if there is a norm or the weights' gradient is wanted. mixed tells whether Forward had
+// first, which is read for the weights' gradient. dx may be dy.
 func (k *PrepareQKV[T]) Backward(p *Pool, dx []T, g PrepareQKVGrads[T], dy, x, qgain, kgain, first, weights []T, mixed bool, d QKVParams) {
 	t := &k.backward
 	t.dx, t.grads, t.dy, t.x, t.qgain, t.kgain, t.first, t.d, t.path = dx, g, dy, x, qgain, kgain, first, d, pathOf[T](k.path)

@@ -8,7 +8,8 @@ type sequence[K Task] struct {
 	items int   // their sum
 }
 
-// add adds a task of n items, which may have buffers of an earlier one.
+// add adds a task of n items and returns it for the caller to fill. It may hold the buffers of
+// an earlier task.
 func (s *sequence[K]) add(n int) *K {
 	s.sizes, s.items = append(s.sizes, n), s.items+n
 	s.tasks = growKept(s.tasks, max(len(s.sizes), len(s.tasks)))

@@ -80,7 +80,7 @@ func (s *Simulation) Even() time.Duration {
 	})
 }
 
-// sum returns the time outside Do and that of all calls of Do.
+// sum returns the time outside Do plus the time of all calls of Do, each as computed by of.
 func (s *Simulation) sum(of func(items int, parts []time.Duration) float64) time.Duration {
 	sum := float64(s.rest)
 	for i, items := range s.items {

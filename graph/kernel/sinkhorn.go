@@ -97,7 +97,8 @@ func normalizeGroup[T Float](p path, y, x []T, n, first, step int) {
 	}
 }
 
-// sinkhornGradient turns g, the gradient of log(rows), into that of log(x); see sinkhorn.
+// sinkhornGradient turns g, the gradient of log(rows), into the gradient of log(x); see
+// sinkhorn.
 func sinkhornGradient[T Float](p path, g, rows, columns []T, n int) {
 	if p > portable && n >= 2 && n <= 4 {
 		fastSinkhornGradient(p, g, rows, columns, n)

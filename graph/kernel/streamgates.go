@@ -222,7 +222,7 @@ func (t *gatesBackward[T]) gradients(s *gatesScratch[T]) {
 	s.carry.backward(t.path, s.zt[2*n*gatedTokens:], s.dh, t.d)
 }
 
-// sum adds to dbias and dalpha, and turns the gradient of zt into that of z.
+// sum adds to dbias and dalpha, and turns the gradient of zt into the gradient of z.
 func (t *gatesBackward[T]) sum(s *gatesScratch[T], dbias, dalpha []float64) {
 	groups := t.d.groups()
 	for g, factor := range t.alpha[:3] {

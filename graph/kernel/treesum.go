@@ -37,8 +37,8 @@ type treeSums[T Float] struct {
 	path       path
 }
 
-// want prepares a run whose total store writes to out, or adds to it if accumulate is true. With a
-// nil out the total is not wanted, and workers have no block to add to.
+// want prepares a run. At its end store writes the total to out, or adds it if accumulate is
+// true. If out is nil, the total is not wanted, and workers have no block to add to.
 func (s *treeSums[T]) want(p *Pool, path path, out []T, accumulate bool) {
 	s.out, s.accumulate = out, accumulate
 	s.set(p, path, len(out))

@@ -5,11 +5,11 @@ package kernel
 import "unsafe"
 
 // The functions over slices from which kernels are built have two forms: portable Go, and for
-// float32 the assembly of internal/vecgen, which says whether its lanes are float32 or float64. In
-// vectors_generated are the functions that choose between f's assembly and fPortable, and those,
-// named fast..., that are called only for other paths than the portable one. The first argument is
-// a path from pathOf: only float32 has paths other than portable. The results of a path do not
-// depend on where the slices lie in memory.
+// float32 the assembly of internal/vecgen, which says whether its lanes are float32 or
+// float64. The files vectors_generated have functions f that choose between the assembly and
+// fPortable, and functions named fast..., which are called only on paths other than portable.
+// The first argument is a path from pathOf: only float32 has paths other than portable. The
+// results of a path do not depend on where the slices lie in memory.
 
 // pathOf returns the path that a kernel uses: fastest becomes the machine's, and every path becomes
 // portable if T is not float32.

@@ -62,7 +62,9 @@ func (c Case) device(t *testing.T) {
 	}
 }
 
-// CheckOnDevice makes these checks in one precision; want is the program on the CPU.
+// CheckOnDevice compares a case on the device with want, the same program on the CPU, in the
+// precision of the options. It also checks a second run and one that accumulates, as
+// RunOnDevice does.
 func CheckOnDevice(t *testing.T, c Case, want *probe, o graph.Options, full bool, tolerance float64) {
 	got := NewProbe(t, c, o, full)
 	got.Run(t, graph.RunOptions{})

@@ -15,7 +15,8 @@ func WantScale(x []float64, factor float64) []float64 {
 	return y
 }
 
-// WantLinear takes x, w and optionally a bias; w has rows x columns entries.
+// WantLinear computes linear.Map by plain loops. in holds x, w [rows, columns] and optionally
+// a bias.
 func WantLinear(in [][]float64, rows, columns int, o linear.Options) []float64 {
 	x, w := in[0], in[1]
 	inputs, outputs := rows, columns
@@ -47,7 +48,7 @@ func WantLinear(in [][]float64, rows, columns int, o linear.Options) []float64 {
 	return y
 }
 
-// WantNorm takes x, gain and optionally a bias.
+// WantNorm computes norm.Apply by plain loops. in holds x, the gain and optionally a bias.
 func WantNorm(in [][]float64, o norm.Options) []float64 {
 	x, gain := in[0], in[1]
 	eps := o.Eps

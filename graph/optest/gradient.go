@@ -33,7 +33,8 @@ func (c Case) gradients(t *testing.T) {
 	}
 }
 
-// CheckGradients does so on one machine.
+// CheckGradients compares the gradients of every differentiable input with difference
+// quotients on one machine.
 func CheckGradients(t *testing.T, c Case, m *Machine) {
 	m.Feed(c, 1)
 	require.NoError(t, m.Run())

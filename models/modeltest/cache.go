@@ -12,14 +12,14 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkCache: tokens that follow the tokens in a cache have the logits that they have in one whole
-// row, whether they are given one by one, several at a time, or by several programs in turn in rows
-// of different length.
+// checkCache checks that tokens that follow the tokens in a cache have the logits that they
+// have in one whole row, whether they are given one by one, several at a time, or by several
+// programs in turn in rows of different length.
 func checkCache(t *testing.T, spec models.Spec) {
 	store := PerturbedStore(t, spec, tensor.Float64)
 	b := documentBatch(spec, rows, 5)
 	whole := cached{spec: spec, batch: b, want: evaluate(t, spec, store, b).Logits}
-	for name, sizes := range map[string][][2]int{ // programs, of rows and tokens a row
+	for name, sizes := range map[string][][2]int{ // programs, as numbers of rows and tokens per row
 		"one by one": {{rows, 1}}, "half a row at a time": {{rows, spec.Seq / 2}}, "mixed": {{rows, 1}, {1, 4}, {rows, 3}, {1, spec.Seq}},
 	} {
 		r := whole
@@ -36,9 +36,9 @@ func checkCache(t *testing.T, spec models.Spec) {
 	}
 }
 
-// checkWindow: with a sliding window shorter than the rows, in all layers or in some, logits are
-// the same with a cache and without, and the cost in closed form matches the graph. Models that set
-// an attention kind of their own are skipped.
+// checkWindow checks that with a sliding window shorter than the rows, in all layers or in
+// some, logits are the same with a cache and without, and the cost in closed form matches the
+// graph. It skips models that set an attention kind.
 func checkWindow(t *testing.T, spec models.Spec) {
 	if spec.Attention.Kind != nil {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkCausality: later tokens change no bit of what earlier ones compute, and nothing in another
-// row; earlier tokens reach all later ones.
+// checkCausality checks that later tokens change no bit of what earlier ones compute, and
+// nothing in another row, and that earlier tokens affect all later ones.
 func checkCausality(t *testing.T, spec models.Spec) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		p := Compile(t, spec, PerturbedStore(t, spec, dt), Setup{})
@@ -34,8 +34,8 @@ func checkCausality(t *testing.T, spec models.Spec) {
 	}
 }
 
-// checkDocuments: with MaskDocuments another document's tokens change no bit; without it
-// they do.
+// checkDocuments checks that with MaskDocuments another document's tokens change no bit, and
+// that without it they change the logits.
 func checkDocuments(t *testing.T, spec models.Spec) {
 	bos := spec.Seq / 3
 	for _, masked := range []bool{true, false} {

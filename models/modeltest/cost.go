@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkCost: the closed forms of the cost agree with the graph.
+// checkCost checks that the closed forms of the cost agree with the graph.
 func checkCost(t *testing.T, spec models.Spec) {
 	store := NewStore(t, spec, tensor.Float32, 0)
 	cost, tokens := spec.Cost(), rows*spec.Seq

@@ -15,8 +15,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// checkDecomposition: the parts that the stream's writers add, carried as the stream says
-// (stream.Additive), add up to the model's own stream and to its logits.
+// checkDecomposition checks that the parts that the stream's writers add, carried as the
+// stream says (stream.Additive), add up to the model's own stream and to its logits.
 func checkDecomposition(t *testing.T, spec models.Spec) {
 	store := PerturbedStore(t, spec, tensor.Float64)
 	m, err := cache.Sketch(store, spec)

@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkFile: a model survives in one file: its config and parameters are read back to the last bit
-// and compute the same.
+// checkFile checks that a model can be saved to one file and read back: its config and
+// parameters are the same to the last bit and compute the same.
 func checkFile(t *testing.T, spec models.Spec) {
 	store := PerturbedStore(t, spec, tensor.Float32)
 	path := filepath.Join(t.TempDir(), "model.safetensors")

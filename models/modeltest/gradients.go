@@ -21,8 +21,8 @@ import (
 // of the model's largest gradient.
 const idleGradient = 1e-13
 
-// checkGradients: at weights where every part of the model matters, every entry of every parameter
-// has a gradient, except for those whose gradient is exactly 0.
+// checkGradients checks that at weights where every part of the model matters, every entry of
+// every parameter has a gradient, except for those whose gradient is exactly 0.
 func checkGradients(t *testing.T, spec models.Spec, idle IdleFunc) {
 	store := PerturbedStore(t, spec, tensor.Float64)
 	p := Compile(t, spec, store, Setup{Gradients: true, LossOnly: true, Auxiliary: auxiliary})
@@ -75,9 +75,9 @@ const (
 	roundingError = 0x1p-52
 )
 
-// checkFiniteDifferences: in float64, the gradient of the whole model's loss agrees with finite
-// differences of the loss, for some entries of every parameter. Dropout is active if the config
-// has it.
+// checkFiniteDifferences checks that in float64 the gradient of the whole model's loss agrees
+// with finite differences of the loss, for some entries of every parameter. Dropout is active
+// if the config has it.
 func checkFiniteDifferences(t *testing.T, spec models.Spec) {
 	store := PerturbedStore(t, spec, tensor.Float64)
 	s := Setup{Gradients: true, LossOnly: true, Training: spec.Dropout > 0, Auxiliary: auxiliary}
@@ -127,8 +127,8 @@ func argmax(xs []float64) int {
 	return best
 }
 
-// checkStockGradients: gorgonia.Grad and the stock tape machine over the same model give
-// the same loss and gradients as a Program.
+// checkStockGradients checks that gorgonia.Grad and the stock tape machine over the same model
+// give the same loss and gradients as a Program.
 func checkStockGradients(t *testing.T, spec models.Spec) {
 	store := PerturbedStore(t, spec, tensor.Float64)
 	b := documentBatch(spec, rows, 9)

@@ -18,9 +18,10 @@ const (
 	initialTolerance = 1e-9
 )
 
-// checkInitialFunction: a stream that starts as a plain transformer has the transformer's logits,
-// loss and gradients of the shared weights, whatever these weights are. The designs' Plain methods
-// say why. Their arguments neglect a norm's eps. Other streams are not checked.
+// checkInitialFunction checks that a stream that starts as a plain transformer has the
+// transformer's logits, loss and gradients of the shared weights, whatever these weights are.
+// The designs' Plain methods say why. Their arguments neglect a norm's eps. Other streams are
+// not checked.
 func checkInitialFunction(t *testing.T, spec models.Spec) {
 	spec = varied(t, spec, func(c *models.Config) { c.NormEps = initialEps })
 	plain, ok := transformerOf(t, spec)

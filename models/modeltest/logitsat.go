@@ -9,8 +9,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkLogitsAt: logits computed for some tokens alone equal the same tokens' logits among the
-// logits of all.
+// checkLogitsAt checks that logits computed for some tokens only equal the same tokens' logits
+// among the logits of all.
 func checkLogitsAt(t *testing.T, spec models.Spec) {
 	store := PerturbedStore(t, spec, tensor.Float64)
 	b := RandomBatch(spec, rows, spec.Seq, 7)

@@ -20,7 +20,8 @@ const (
 	overfitLoss  = 0.1
 )
 
-// checkOverfit: from its specified initial values the model learns a batch by heart.
+// checkOverfit checks that from its specified initial values the model learns a batch by
+// heart.
 func checkOverfit(t *testing.T, spec models.Spec) {
 	if testing.Short() {
 		t.Skip("some hundred training steps are left out with -short")

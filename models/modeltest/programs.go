@@ -11,7 +11,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkPrecision: float32 computes the logits of float64 to 2e-5.
+// checkPrecision checks that the logits computed in float32 are within 2e-5 of those computed
+// in float64.
 func checkPrecision(t *testing.T, spec models.Spec) {
 	narrow, wide := PerturbedStore(t, spec, tensor.Float32), NewStore(t, spec, tensor.Float64, 0)
 	copyValues(t, wide, narrow)
@@ -22,8 +23,9 @@ func checkPrecision(t *testing.T, spec models.Spec) {
 	assert.InEpsilon(t, want.Loss, got.Loss, 2e-5, "loss")
 }
 
-// checkPrograms: programs over one Store agree, whatever else they are for. Training and
-// evaluating, sharing buffers or not, and recomputing blocks or not change no bit.
+// checkPrograms checks that programs over one Store agree, whatever else they compute.
+// Training and evaluating, sharing buffers or not, and recomputing blocks or not change no
+// bit.
 func checkPrograms(t *testing.T, spec models.Spec) {
 	store := PerturbedStore(t, spec, tensor.Float32)
 	b := documentBatch(spec, rows, 11)
@@ -45,8 +47,8 @@ func checkPrograms(t *testing.T, spec models.Spec) {
 	requireSame(t, gradients, g, "a program of the loss only")
 }
 
-// checkDropout: dropout is active in training only, depends on the step and on nothing
-// else, and is the same with recomputation. A config without it is given some.
+// checkDropout checks that dropout is active in training only, depends on the step and on
+// nothing else, and is the same with recomputation. It sets the rate to 0.3.
 func checkDropout(t *testing.T, spec models.Spec) {
 	spec = varied(t, spec, func(c *models.Config) { c.Dropout = 0.3 })
 	store := PerturbedStore(t, spec, tensor.Float32)
@@ -67,8 +69,8 @@ func checkDropout(t *testing.T, spec models.Spec) {
 	requireSame(t, gradients, Gradients(store), "the same step again, recomputed")
 }
 
-// checkAccumulation: the gradients of micro-batches add up to their number times the gradient of
-// the whole batch.
+// checkAccumulation checks that the gradients of micro-batches add up to their number times
+// the gradient of the whole batch.
 func checkAccumulation(t *testing.T, spec models.Spec) {
 	z := models.Auxiliary{ZLoss: auxiliary.ZLoss} // the balance of a whole batch is not the mean of its parts'
 	store := PerturbedStore(t, spec, tensor.Float64)

@@ -12,8 +12,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkSeeds: initial values depend on the seed and the name alone, and training is a
-// function of seed and data, to the last bit.
+// checkSeeds checks that initial values depend only on the seed and the name, and that
+// training depends only on the seed and the data, to the last bit.
 func checkSeeds(t *testing.T, spec models.Spec) {
 	first, wide := NewStore(t, spec, tensor.Float32, 1), NewStore(t, spec, tensor.Float64, 1)
 	requireSame(t, Values(first), Values(NewStore(t, spec, tensor.Float32, 1)), "the same seed")

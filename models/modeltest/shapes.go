@@ -12,8 +12,9 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkShapes: features are [T, ...F] with as many entries as the blocks' width, logits [T, vocab],
-// the loss is a scalar and token losses [T]; no two parameters share a name.
+// checkShapes checks that features are [T, ...F] with Spec.Features entries for each token,
+// logits [T, vocab], the loss a scalar and token losses [T], and that no two parameters share
+// a name.
 func checkShapes(t *testing.T, spec models.Spec) {
 	p := Compile(t, spec, NewStore(t, spec, tensor.Float32, 0), Setup{})
 	tokens := rows * spec.Seq
@@ -38,8 +39,8 @@ func checkShapes(t *testing.T, spec models.Spec) {
 	}
 }
 
-// checkLoss: the losses equal losses computed here from the logits, token by token; negative
-// targets are not counted.
+// checkLoss checks that the losses equal losses computed here from the logits, token by token,
+// and that negative targets are not counted.
 func checkLoss(t *testing.T, spec models.Spec) {
 	p := Compile(t, spec, PerturbedStore(t, spec, tensor.Float64), Setup{Auxiliary: models.Auxiliary{ZLoss: auxiliary.ZLoss}})
 	b := documentBatch(spec, rows, 2)

@@ -18,9 +18,10 @@ import (
 // one not full.
 const manyTokens = 300
 
-// checkThreads: the loss, the logits, every gradient, and the weights after one step and some more,
-// have the same bits with any number of threads, one that divides the work evenly or not. Long
-// tests train for 3 steps, all tests for 20, instead of 1.
+// checkThreads checks that the loss, the logits, every gradient and the weights after training
+// have the same bits with any number of threads, whether or not it divides the work evenly.
+// Training takes 1 step; long tests also compare the weights after 3 steps, exhaustive ones
+// after 20.
 func checkThreads(t *testing.T, spec models.Spec) {
 	many := manyTokens/spec.Seq + 1
 	store := PerturbedStore(t, spec, tensor.Float32)

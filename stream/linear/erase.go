@@ -2,9 +2,9 @@ package linear
 
 import "gonum.org/v1/gonum/floats"
 
-// Erase removes a direction, which each token has for itself, from each of the token's rows, as the
-// delta rule does (Zhang et al. 2026, arXiv 2601.00417), and sets the rows after the first Kept to
-// zero: with k_t of Keys [T, Width] and b_t of Factors [T]
+// Erase removes from each of a token's rows the component along the token's own direction, as
+// the delta rule does (Zhang et al. 2026, arXiv 2601.00417), and sets the rows after the first
+// Kept to zero: with k_t of Keys [T, Width] and b_t of Factors [T]
 //
 //	y[i] = x[i] - b_t (k_t . x[i]) k_t   for i < Kept,   0 for the others
 //

@@ -203,7 +203,8 @@ func (m Chain) Back(y *mat.Dense) *mat.Dense {
 	return y
 }
 
-// rowsThrough does this for one map; for a matrix it is a matrix product.
+// rowsThrough applies one map, or with back its transpose, to each row of x; for a Matrix it
+// computes a matrix product.
 func rowsThrough(m Map, x *mat.Dense, back bool) *mat.Dense {
 	switch m := m.(type) {
 	case Identity:

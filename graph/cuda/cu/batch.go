@@ -12,9 +12,10 @@ import (
 const engineStart = 2 * time.Second
 
 // BatchedContext is the context that Gorgonia's engines use. Gorgonia's own collects calls and
-// sends them to a separate thread; here each call is made at once, on the default stream, on the
-// caller's thread, and no work ever waits. Methods that return no error keep their first error for
-// Errors. Gorgonia makes many copies by value; they all refer to the same context.
+// sends them to a separate thread; here each call is made at once, on the default stream, on
+// the caller's thread, and no work ever waits. Methods that return no error keep their first
+// error for Errors. Gorgonia copies it by value many times; all copies refer to the same
+// context.
 type BatchedContext struct {
 	Context
 	Device

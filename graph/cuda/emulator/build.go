@@ -18,8 +18,8 @@ const (
 	ncclName   = "libnccl.so.2"
 )
 
-// build makes the libraries with the kernels of one folder in another, by the Makefile in the
-// emulator's sources. One process builds at a time.
+// build builds the libraries in folder, with the kernels that lie in the folder kernels, by
+// the Makefile in the folder sources. One process builds at a time.
 func build(sources, kernels, folder string) error {
 	parts := filepath.Join(buildFolder(sources), "parts")
 	for _, dir := range []string{parts, folder} {
@@ -40,8 +40,8 @@ func build(sources, kernels, folder string) error {
 	return errors.Wrapf(err, "building the emulator for tests of the CUDA backend without a GPU, which wants a C++ compiler ($CXX) and make (Debian: apt install g++ make), or RESIDUA_GPU=1 on a machine with a GPU: %s", out[:min(len(out), most)])
 }
 
-// relative returns a path as seen from a folder: make cannot work with the spaces that the name of
-// a folder around both may have.
+// relative returns a path relative to a folder. An absolute path could have spaces in the
+// names of the outer folders, which make cannot handle.
 func relative(folder, path string) (string, error) {
 	var real [2]string
 	for i, p := range []string{folder, path} {
@@ -54,7 +54,7 @@ func relative(folder, path string) (string, error) {
 	return short, errors.WithStack(err)
 }
 
-// buildFolder returns the folder of what is built: build/emulator in the module.
+// buildFolder returns the folder for the built libraries: build/emulator in the module.
 func buildFolder(sources string) string {
 	return filepath.Join(sources, "..", "..", "..", "..", "build", "emulator")
 }

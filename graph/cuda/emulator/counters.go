@@ -107,7 +107,7 @@ func LoseDevice() (restore func()) {
 	return Restore
 }
 
-// Restore ends this, and clears the errors of a failed kernel.
+// Restore undoes LoseDevice, and clears the errors of a failed kernel.
 func Restore() {
 	if l := opened(); l != nil {
 		l.lose(0)

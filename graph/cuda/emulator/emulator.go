@@ -44,8 +44,8 @@ var load = sync.OnceValues(func() (*library, error) {
 	return open(sources, filepath.Dir(folder), filepath.Join(buildFolder(sources), "cuda"))
 })
 
-// open builds the stand-ins with the kernels of one folder in another, and makes the binding load
-// them.
+// open builds the stand-ins in folder, with the kernels that lie in the folder kernels, and
+// makes the binding load them.
 func open(sources, kernels, folder string) (*library, error) {
 	if err := build(sources, kernels, folder); err != nil {
 		return nil, err

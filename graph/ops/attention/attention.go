@@ -18,7 +18,7 @@ import (
 type Options struct {
 	Heads    int                // H, heads of queries
 	KVHeads  int                // KV, heads of keys and values, a divisor of Heads; 0: Heads
-	Seq      int                // tokens a row; T = batch*Seq
+	Seq      int                // tokens per row; T = batch*Seq
 	Scale    float64            // factor of q.k, with everything in it: 1/sqrt(Dh), 1/(layer+1), muP
 	Slopes   []float64          // ALiBi adds -Slopes[h]*(i-j); one for each head, or nil
 	RopeBase float64            // base of rotary positions on q and k, with half-split pairs; 0: no rotary positions
@@ -53,12 +53,13 @@ type attentionSaved struct {
 //
 //	o_i = sum_j softmax_j(Scale q_i.k_j - Slopes (i-j)) v_j,  starts_i <= j <= i
 //
-// with a Window (Beltagy et al. 2020, arXiv 2004.05150) only over j > i - Window, and with Sinks
-// over j < starts_i + Sinks, too (Xiao et al. 2024, arXiv 2309.17453); a window runs on the CPU
-// alone. qkv [T, (H+2*KV)*Dh] in the order (q, k, v), head, entry; o [T, H, Dh]. With KV < H, query
-// head h reads keys and values of head h/(H/KV) (Ainslie et al. 2023, arXiv 2305.13245,
-// grouped-query attention). It is computed in blocks with an online softmax, without a Seq x Seq
-// matrix. With a Cache in the builder's options, the tokens follow those of earlier runs.
+// with a Window (Beltagy et al. 2020, arXiv 2004.05150) only over j > i - Window, and with
+// Sinks over j < starts_i + Sinks, too (Xiao et al. 2024, arXiv 2309.17453); a window runs
+// only on the CPU. qkv [T, (H+2*KV)*Dh] in the order (q, k, v), head, entry; o [T, H, Dh].
+// With KV < H, query head h reads keys and values of head h/(H/KV) (Ainslie et al. 2023, arXiv
+// 2305.13245, grouped-query attention). It is computed in blocks with an online softmax,
+// without a Seq x Seq matrix. With a Cache in the builder's options, the tokens follow those
+// of earlier runs.
 func Causal(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 	if b.Err() != nil {
 		return nil

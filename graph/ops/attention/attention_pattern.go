@@ -39,7 +39,8 @@ func (o Options) primitive() attention {
 		masked: o.Starts != nil, saved: &attentionSaved{}}
 }
 
-// refuseCache fails if the builder has a cache: op does not see a cache's tokens.
+// refuseCache makes the builder fail, and returns true, if it has a cache: op does not see a
+// cache's tokens.
 func refuseCache(b *graph.Builder, op string) bool {
 	if b.Cache() == nil {
 		return false

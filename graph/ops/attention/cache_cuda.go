@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// decodeTokens is the largest number of tokens a row in a run for which each query has its own
-	// blocks. With more tokens, blocks of queries share the keys that they read.
+	// decodeTokens is the largest number of tokens per row of a run for which each query has its
+	// own blocks. With more tokens, blocks of queries share the keys that they read.
 	decodeTokens = 8
 	// decodeBlocks is the number of blocks among which decoding is split if there are many keys:
 	// two for each multiprocessor of an H100.
 	decodeBlocks = 264
-	// decodeKeys is the smallest number of keys for which a block of its own is worth while.
+	// decodeKeys is the smallest number of keys that are worth a separate block.
 	decodeKeys = 256
 )
 

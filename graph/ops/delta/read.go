@@ -22,7 +22,7 @@ const (
 
 // ReadOptions describe a Read. With Filter and Starts nil it is a weighted sum of rows.
 type ReadOptions struct {
-	Seq    int            // tokens a row; T = batch*Seq
+	Seq    int            // tokens per row; T = batch*Seq
 	Filter *gorgonia.Node // [taps, n, D], the last tap a token's own position; nil: none
 	Starts *gorgonia.Node // Int32, T entries: index in the row of the first position that a token sees; nil: 0
 	Part   Positions      // which terms to sum: the Reads of OwnPosition and EarlierPositions add up to the whole

@@ -124,7 +124,7 @@ func multiwayVJP(d *graph.Derivative, first int, packed, last *gorgonia.Node) {
 // multiwayGradients says which gradients of sums are inputs: they come first, in this order.
 type multiwayGradients struct{ packed, last bool }
 
-// count returns their number.
+// count returns the number of these inputs.
 func (k multiwayGradients) count() int {
 	if k.packed && k.last {
 		return 2

@@ -24,8 +24,9 @@ type Options struct {
 	Bias       *gorgonia.Node // [out], or nil
 	Transposed bool           // W is stored [out, ...in], as a tied embedding is
 	Scale      float64        // factor of x W (muP multiplier); 0 means 1
-	// AddGradient is for an x with other readers: the product that computes x's gradient also adds
-	// to their gradients, which saves a pass. The sum is then rounded in another order.
+	// AddGradient is for an x that other nodes read, too: the product that computes x's gradient
+	// also adds the gradient from those nodes, which saves a pass. The terms are then rounded in
+	// another order.
 	AddGradient bool
 	// Rows maps each row of a token separately, x [T, ..., in] to y [T, ..., out], instead of
 	// flattening all of them.

@@ -81,7 +81,7 @@ func (gatedValue) String() string { return "Gated value" }
 
 func (gatedValue) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
-// Again computes the product of gate and value in a pass of its own.
+// Again computes the product of gate and value in a separate pass.
 func (gatedValue) Again(b *graph.Builder, inputs gorgonia.Nodes) *gorgonia.Node {
 	return elementwise.SwiGLU(b, inputs[1], inputs[0])
 }

@@ -164,9 +164,9 @@ func runCrossEntropy[T kernel.Float](k crossEntropy, c graph.CallOf[T]) {
 	c.Out()[0] = T(ce + z)
 }
 
-// Parts returns the terms of a CrossEntropy node's last run: the cross-entropy without the z-loss,
-// and the z-loss, both in nats a token, summed in float64. For an Add node they are the terms of
-// its first input: other losses may have been added to the cross-entropy.
+// Parts returns the terms of a CrossEntropy node's last run: the cross-entropy without the
+// z-loss, and the z-loss, both in nats per token, summed in float64. For an Add node they are
+// the terms of its first input: other losses may have been added to the cross-entropy.
 func Parts(loss *gorgonia.Node) (crossEntropyTerm, zLoss float64, err error) {
 	if k, ok := graph.PrimitiveOf(loss).(crossEntropy); ok {
 		if graph.RanOnDevice(loss) {

@@ -1,5 +1,6 @@
-// Package mix reads and writes streams of several rows a token, as hyper-connections and their
-// descendants do, computes their mixing coefficients, and attends over depth.
+// Package mix reads and writes streams that have several rows for each token, as
+// hyper-connections and their descendants do, computes their mixing coefficients, and attends
+// over depth.
 package mix
 
 import (

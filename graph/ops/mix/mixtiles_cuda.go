@@ -17,7 +17,7 @@ type mixTerm struct {
 	row, term, terms int
 }
 
-// transposed swaps the roles: with m results instead of m terms, for example.
+// transposed returns the term with its part of C transposed.
 func (t mixTerm) transposed() mixTerm {
 	t.row, t.term = t.term, t.row
 	return t

@@ -63,9 +63,9 @@ func (k streamGatesGrad) Launch(c *graph.DeviceCall) {
 	finishGates(c, k.of.n)
 }
 
-// finishGates completes the gradients of n streams' coefficients: the output holds the gradient of
-// zt = alpha[group] z + bias and is overwritten by that of z; the secondaries receive the gradients
-// of alpha and bias.
+// finishGates completes the gradients of n streams' coefficients: the output holds the
+// gradient of zt = alpha[group] z + bias and is overwritten by the gradient of z; the
+// secondaries receive the gradients of alpha and bias.
 func finishGates(c *graph.DeviceCall, n int) {
 	tokens, width := c.Signature(1).Leading(), c.Signature(1).Width()
 	sums := c.TokenSums(tokens, width)

@@ -40,9 +40,10 @@ type Options struct {
 //	Dai et al. 2024, arXiv 2401.06066)
 //	y_t = sum over i in c_t of g_ti E_i(u_t),   E_i(u) = gelu(u W1_i + b1_i) W2_i + b2_i
 //
-// u [T, ...F] is read flattened over its last axes, D entries a token; router [D, E], w1 [E, D,
-// FF], w2 [E, FF, D], y [T, D]. No assignment of a token to an expert is dropped. The gradient
-// treats the choices as constant; the weights of an expert without tokens have the gradient 0.
+// u [T, ...F] is read flattened over its last axes, D entries per token; router [D, E], w1 [E,
+// D, FF], w2 [E, FF, D], y [T, D]. No assignment of a token to an expert is dropped. The
+// gradient treats the choices as constant; the weights of an expert without tokens have the
+// gradient 0.
 func Mixture(b *graph.Builder, u, router, w1, w2 *gorgonia.Node, o Options) Output {
 	logits := b.Apply(routerLogits{linear.Product{Scale: 1}}, u, router) // [T, E]
 	if logits == nil {
@@ -113,7 +114,7 @@ type routing struct {
 	b                        *graph.Builder
 	logits, dispatch         *gorgonia.Node // [T, E] and its choices
 	experts                  experts
-	balance, routerZ, counts *gorgonia.Node // nodes that the methods have made until now
+	balance, routerZ, counts *gorgonia.Node // nodes that the methods have made so far
 }
 
 // Balance computes the load-balancing loss (Fedus et al. 2021, arXiv 2101.03961, section 2.2), a

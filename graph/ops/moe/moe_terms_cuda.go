@@ -6,7 +6,7 @@ import (
 )
 
 func (k terms) Launch(c *graph.DeviceCall) {
-	name, rows := "moe_spread", k.number // rows a token in the output
+	name, rows := "moe_spread", k.number // rows per token in the output
 	if k.gather {
 		name, rows = "moe_gather", k.topK
 	}

@@ -26,7 +26,7 @@ func expertsProduct(second bool) string {
 	return "ExpertsHidden"
 }
 
-// FLOPs counts one multiply-add for each row and entry of its weight.
+// FLOPs counts one multiply-add for each row and each entry of its expert's weight.
 func (k expertsGradW) FLOPs(c graph.Cost) int {
 	rows := c.Signature(0).Leading() // the rows of a; u has one row for each token
 	if !k.second {

@@ -36,7 +36,8 @@ func (k normRead) normParams(s deviceStream) kernel.NormParams {
 	return kernel.NormParams{Rows: s.tokens, Width: s.dk * s.dv, RMS: k.RMS, Eps: k.Eps, Groups: 1}
 }
 
-// normThenRead stores the normalised stream, for sizes that fit no block.
+// normThenRead normalises the stream into scratch memory and then reads it, for sizes that fit
+// no block.
 func normThenRead(c *graph.DeviceCall, y, x, gain, keys cuda.Array, saved norm.DeviceStats, p kernel.NormParams, s deviceStream) {
 	xn := c.Scratch(x.Type, x.N) // [tokens, Dk, Dv]
 	norm.Forward(c, xn, x, gain, cuda.Array{}, saved, p)
@@ -114,7 +115,8 @@ func (g *deviceNormReadGrad) pass(name string, blocks int, sums cuda.Array) {
 		g.gain, g.keys, g.saved.Mean, g.saved.Rstd, g.sizes(), cuda.Int(g.slab), cuda.Bool(g.norm.RMS))
 }
 
-// unfused stores N(X) and its gradient, for sizes that fit no block.
+// unfused computes the gradients in separate passes, which store N(X) and its gradient in
+// scratch memory, for sizes that fit no block.
 func (g *deviceNormReadGrad) unfused() {
 	to, accumulate := g.c.SecondaryOut(1)
 	if !to.None() {

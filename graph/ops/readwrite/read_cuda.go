@@ -143,7 +143,8 @@ func launchKeysGrad(c *graph.DeviceCall, dkeys graph.SecondarySum, y, x cuda.Arr
 	dkeys.Finish(c, 1)
 }
 
-// keysGradPlain is for sizes that fit no block: it computes a single sum over all tokens.
+// keysGradPlain does what launchKeysGrad does, for sizes that fit no block, by a single sum
+// over all tokens.
 func keysGradPlain(c *graph.DeviceCall, dkeys graph.SecondarySum, y, x cuda.Array, s deviceStream) {
 	dkeys.Blocks = 1
 	dkeys.Partial = c.Scratch(cuda.F32, dkeys.To.N)

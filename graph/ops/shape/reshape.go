@@ -1,5 +1,5 @@
-// Package shape has the ops that compute nothing: they change axes, take parts, make copies and sum
-// them.
+// Package shape has the ops that rearrange entries: they change axes, join tensors, take
+// parts, make copies, and sum copies. It also makes constant tensors.
 package shape
 
 import (

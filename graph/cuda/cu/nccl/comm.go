@@ -82,14 +82,16 @@ func (c *Comm) Group(start func() error) error {
 	return err
 }
 
-// float32s is NCCL's number for the type of all numbers, sum for adding them up.
+// float32s is NCCL's number for float32, the type of all arrays here; sum is its number for
+// addition.
 const (
 	float32s = 7
 	sum      = 0
 )
 
-// Reduce adds up n float32 numbers at x over the ranks, into the root's. Other ranks' numbers stay
-// as they are. All ranks call it with the same n and root, in the same order.
+// Reduce sums n float32 numbers at x over the ranks and stores the sums at the root's x. Other
+// ranks' numbers stay as they are. All ranks call it with the same n and root, in the same
+// order.
 func (c *Comm) Reduce(x cu.DevicePtr, n, root int, s cu.Stream) error {
 	return c.library.try("ncclReduce", c.handle, c.library.reduce.Call(uintptr(x), uintptr(x), uintptr(n), float32s, sum, uintptr(root), c.handle, s.Handle()))
 }
@@ -99,8 +101,8 @@ func (c *Comm) Broadcast(x cu.DevicePtr, n, root int, s cu.Stream) error {
 	return c.library.try("ncclBroadcast", c.handle, c.library.broadcast.Call(uintptr(x), uintptr(x), uintptr(n), float32s, uintptr(root), c.handle, s.Handle()))
 }
 
-// Abort ends the communicator, and what it has not done yet. Other ranks may still wait for that:
-// call it when all are done, or after an error.
+// Abort ends the communicator and any collective that is not done yet. Other ranks may still
+// wait for that collective: call it when all are done, or after an error.
 func (c *Comm) Abort() error {
 	return c.library.try("ncclCommAbort", 0, c.library.abort.Call(c.handle))
 }

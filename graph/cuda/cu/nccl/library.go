@@ -99,8 +99,8 @@ const (
 	inProgress = 7
 )
 
-// try makes an error of a function's result, unless the function has succeeded or goes on without
-// its caller.
+// try turns a function's result into an error, or nil if the function has succeeded or is
+// still in progress.
 func (l *library) try(function string, comm, result uintptr) error {
 	code := int32(result)
 	if code == success || code == inProgress {

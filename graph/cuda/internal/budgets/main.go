@@ -1,6 +1,6 @@
-// Command budgets writes kernels.tsv in the current folder, which must be that of package cuda: the
-// resources that ptxas, the assembler of the CUDA toolkit, reports for each kernel on two
-// generations of GPUs.
+// Command budgets writes kernels.tsv in the current folder, which must be the folder of
+// package cuda: the resources that ptxas, the assembler of the CUDA toolkit, reports for each
+// kernel on two generations of GPUs.
 //
 //	cd graph/cuda && go run ./internal/budgets
 //

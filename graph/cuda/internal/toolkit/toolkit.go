@@ -43,7 +43,7 @@ func Version(path string) (string, error) {
 // Assembler is the program ptxas.
 type Assembler struct{ Path, Version string }
 
-// FindAssembler finds it; RESIDUA_PTXAS may name it.
+// FindAssembler finds ptxas, which the environment variable RESIDUA_PTXAS may name.
 func FindAssembler() (a Assembler, err error) {
 	if a.Path, err = Find("RESIDUA_PTXAS", "ptxas"); err == nil {
 		a.Version, err = Version(a.Path)

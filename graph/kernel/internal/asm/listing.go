@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Names are what words of a listing stand for: text, a number, or a function of the number at the
-// end of the word, as of 2 in acc2.
+// Names maps words of a listing to what they stand for: text, a number, or a function of the
+// number at the end of the word, such as 2 in acc2.
 type Names map[string]any
 
 var word = regexp.MustCompile(`\b([a-z][A-Za-z]*)(\d*)\b`)

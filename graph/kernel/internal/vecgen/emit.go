@@ -158,8 +158,8 @@ func (b *builder) emitSum(i int, result string) {
 	b.emitAddLanes(i, result)
 }
 
-// emitSumSingle does this for float32 lanes, which are widened before they are added to one
-// another.
+// emitSumSingle does what emitSum does, for float32 lanes, which are widened before they are
+// added to one another.
 func (b *builder) emitSumSingle(i int, result string) {
 	b.emitAddVectors("VADDPS", i)
 	total, upper := b.keptOf(0, i), b.Vector(0)

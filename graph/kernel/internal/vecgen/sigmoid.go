@@ -174,8 +174,8 @@ const sigmoidDecay = `sigmoidDecay slice, x, t, e, square, odd
 	exp2 x, t, e, square, odd
 `
 
-// sigmoidDecaySingle does this in float32 lanes; x is limited so that neither exp(-x) nor its
-// inverse is 0 or infinite.
+// sigmoidDecaySingle does what sigmoidDecay does, in float32 lanes; x is limited so that
+// neither exp(-x) nor its inverse is 0 or infinite.
 const sigmoidDecaySingle = `sigmoidDecaySingle slice, x, t, f, e
 	load slice, x
 	zero e
