@@ -81,6 +81,6 @@ func (f *Appender) Sync() error { return f.disk.do("sync", f.file.Name(), f.file
 // Close closes the file, whether it was flushed or not.
 func (f *Appender) Close() error {
 	err := f.disk.do("close", f.file.Name(), f.file.Close)
-	_ = f.file.Close() // if a test has made the step fail
+	_ = f.file.Close() // the file gets closed even if a test made the step above fail
 	return err
 }

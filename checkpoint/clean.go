@@ -15,7 +15,7 @@ import (
 // temporary returns a temporary name for something that will be called name.
 func temporary(name string) string { return fmt.Sprintf("%s%s-%08x", tmpPrefix, name, rand.Uint32()) }
 
-// temporaryName matches the names that temporary returns; no other files are ours to remove.
+// temporaryName matches the names that temporary returns.
 var temporaryName = regexp.MustCompile(`^\.tmp-.+-[0-9a-f]{8}$`)
 
 // Clean removes what a killed process has left in a run folder: temporary files and folders, and

@@ -2,10 +2,10 @@ package checkpoint
 
 import "github.com/pkg/errors"
 
-// Deferred is the Data of a tensor of float32 that does not have to be in memory before it is
-// written. Read returns its elements, row-major; they must stay as they are only until the next
-// tensor is read. Writing a checkpoint calls Read twice, once for the digest: both times it must
-// return the same.
+// Deferred is the Data of a tensor of float32 that is brought into memory only when it is
+// written. Read returns its elements, row-major; the slice may be reused when the next tensor
+// is read. Writing a checkpoint calls Read twice, once for the digest: both times it must
+// return the same elements.
 type Deferred struct {
 	Elements int
 	Read     func() ([]float32, error)

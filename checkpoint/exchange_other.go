@@ -2,5 +2,5 @@
 
 package checkpoint
 
-// exchangeFolders would swap two names in one step, which this system cannot do.
+// exchangeFolders reports that this system cannot swap two names in one step.
 func exchangeFolders(a, b string) (swapped bool, err error) { return false, nil }

@@ -63,13 +63,13 @@ func (d Disk) fillFolder(folder string, files []FolderFile) error {
 	return d.syncFolder(folder)
 }
 
-// The two folders that a call makes next to path.
+// What a call makes next to path: the new folder, and the old one moved aside.
 const (
 	unfinished = "new"
 	movedAside = "old"
 )
 
-// folderOf returns the name of such a folder for this process.
+// folderOf returns the path of such a folder of this process; what is unfinished or movedAside.
 func folderOf(path, what string) string {
 	return filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%s-%s-%08x", tmpPrefix, filepath.Base(path), what, os.Getpid()))
 }
@@ -111,8 +111,8 @@ func leftIn(folder, prefix string, more int, runs func(pid int) bool) []string {
 	return all
 }
 
-// moveIn gives a finished folder its name. A folder that has the name is first moved aside, and put
-// back after an error.
+// moveIn renames a finished folder to path. It first moves a folder that is at path aside, and
+// moves it back after an error.
 func (d Disk) moveIn(tmp, path, aside string) error {
 	replace := exists(path)
 	if replace {
@@ -127,10 +127,10 @@ func (d Disk) moveIn(tmp, path, aside string) error {
 	return err
 }
 
-// replaceFolder gives a finished folder its name, and then removes the folder that had the name
+// replaceFolder renames a finished folder to path, and then removes the folder that was there
 // before.
 func (d Disk) replaceFolder(path, tmp string) error {
-	old := tmp // after the swap
+	old := tmp // where the old folder is after the swap
 	swapped, err := d.exchange(tmp, path)
 	if err == nil && !swapped {
 		old = folderOf(path, movedAside)

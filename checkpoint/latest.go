@@ -109,7 +109,7 @@ func CheckVersions(runDir string) error {
 	return err
 }
 
-// candidates lists the places where the folder of a step may be.
+// candidates lists the places where a step's folder may be: under its name, or moved aside.
 func candidates(runDir string, step int) []stepFolder {
 	return []stepFolder{{step, StepPath(runDir, step), false}, {step, asidePath(runDir, step), true}}
 }

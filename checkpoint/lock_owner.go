@@ -13,7 +13,7 @@ import (
 // then, if that was a process of this machine, the next one takes it over.
 const ownerName = ".lock-owner"
 
-// takeOwner creates the owner file; held says that another process has it.
+// takeOwner creates the owner file; held tells whether another process holds it.
 func takeOwner(runDir string, alive func(pid int) bool) (path string, held bool, err error) {
 	path = filepath.Join(runDir, ownerName)
 	for range 2 {

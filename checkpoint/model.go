@@ -148,7 +148,7 @@ func digestOf(tensors []Tensor, metadata map[string]string) string {
 	return sum
 }
 
-// digest implements digestOf; the error is of a Deferred tensor.
+// digest implements digestOf; an error comes from reading a Deferred tensor.
 func digest(tensors []Tensor, metadata map[string]string) (string, error) {
 	d := digester{sha256.New()}
 	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(metadata)), func(k string) bool { return k == metadataDigest })

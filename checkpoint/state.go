@@ -26,13 +26,13 @@ type State struct {
 	Tokens            int64             `json:"tokens"`             // tokens seen
 	BatchPosition     uint64            `json:"batch_position"`     // the next batch in the seeded order
 	CorpusFingerprint string            `json:"corpus_fingerprint"` // a run with another corpus must not resume
-	ConfigDigest      string            `json:"config_digest"`      // sha256 of the resolved run config without its out; lower-case hex
+	ConfigDigest      string            `json:"config_digest"`      // SHA-256 of the resolved run config without out and the keys of ranks; lower-case hex
 	Run               string            `json:"run,omitempty"`      // the run's identity; "": saved by an earlier program, which had none
-	Numerics          int               `json:"numerics,omitempty"` // version of the arithmetic that trained so far, graph.Numerics; 0: from before there were versions
+	Numerics          int               `json:"numerics,omitempty"` // version of the arithmetic of the training so far, graph.Numerics; 0: saved before it had versions
 	Seed              uint64            `json:"seed"`
 	OptimizerSteps    int               `json:"optimizer_steps"`      // updates applied; the t of Adam's bias correction
-	BadSteps          int               `json:"bad_steps"`            // updates skipped because of non-finite numbers
-	BadInRow          int               `json:"bad_in_row,omitempty"` // how many of them were the most recent updates
+	BadSteps          int               `json:"bad_steps"`            // updates skipped because the loss or the gradient was not finite
+	BadInRow          int               `json:"bad_in_row,omitempty"` // how many of the most recent updates, in a row, were skipped
 	GoodStep          *int              `json:"good_step,omitempty"`  // the newest earlier checkpoint from which a step with a finite loss was made
 	BestLoss          *float64          `json:"best_loss"`            // best validation loss, nats a token; nil: none yet
 	BestStep          *int              `json:"best_step,omitempty"`  // the step of BestLoss; nil: none yet, or not known

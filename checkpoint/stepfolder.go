@@ -39,7 +39,8 @@ type stepFolder struct {
 	aside bool
 }
 
-// parseStepName parses "step-00000500"; it refuses other spellings of the number.
+// parseStepName parses a name such as "step-00000500"; ok is false for other spellings of the
+// number.
 func parseStepName(name string) (step int, ok bool) {
 	digits, ok := strings.CutPrefix(name, stepPrefix)
 	if !ok {

@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// backlog limits the bytes of documents that have been read and not yet visited. The file that is
-// being visited may always have one chunk in it, so that it never waits for files after it.
+// backlog limits the bytes of documents that have been read but not yet visited. The file that
+// is being visited may always add a chunk if it has none in the backlog, so that it never
+// waits for the files after it.
 type backlog struct {
 	mu         sync.Mutex
 	changed    sync.Cond
@@ -44,7 +45,7 @@ func (b *backlog) remove(j *fileJob, n int64) {
 	b.wake()
 }
 
-// next tells that the file after the current one is being visited.
+// next records that the visits have moved on to the next file.
 func (b *backlog) next() {
 	b.mu.Lock()
 	b.turn++
@@ -52,7 +53,7 @@ func (b *backlog) next() {
 	b.wake()
 }
 
-// wake lets all who wait look again.
+// wake makes all waiting calls of add check again.
 func (b *backlog) wake() {
 	b.mu.Lock()
 	b.changed.Broadcast()

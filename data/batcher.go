@@ -6,9 +6,9 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Batcher draws training batches: windows of seq + 1 tokens that begin at offsets drawn uniformly
-// over the stream, with replacement. A window may begin inside a document and extend into the next;
-// one of a Task begins with an example.
+// Batcher draws training batches: windows of seq + 1 tokens that begin at offsets drawn
+// uniformly over the stream, with replacement. A window may begin inside a document and extend
+// into the next; for a Task it begins with an example.
 //
 // The offset of a row is a hash of (seed, step, row), so the step counter is the only state:
 // another Batcher over the same tokens continues from here after Seek(Position()). A Batcher must
@@ -28,15 +28,16 @@ func NewBatcher(tokens Tokens, batch, seq int, seed uint64) (*Batcher, error) {
 	return &Batcher{tokens: tokens, batch: batch, seq: seq, seed: seed}, nil
 }
 
-// Next fills inputs and targets, both [batch, seq] row-major, with the next batch: targets[b, i] is
-// the token after inputs[b, i]; of a Task, -1 where that is no answer. It does not allocate. If a
-// slice has another length, Next returns an error and the position does not change.
+// Next fills inputs and targets, both [batch, seq] row-major, with the next batch: targets[b,
+// i] is the token after inputs[b, i], or -1 for a token of a Task that is no answer. It does
+// not allocate. If a slice has another length, Next returns an error and the position does not
+// change.
 func (b *Batcher) Next(inputs, targets []int32) error {
 	if err := checkBatchLength(inputs, targets, b.batch, b.seq); err != nil {
 		return errors.Wrap(err, "data: batcher")
 	}
 	length := max(1, b.tokens.Examples().Length)
-	offsets := uint64((b.tokens.Len()-b.seq-1)/length + 1) // of windows of seq + 1 tokens
+	offsets := uint64((b.tokens.Len()-b.seq-1)/length + 1) // number of offsets at which a window of seq + 1 tokens may begin
 	for row := range b.batch {
 		// High word of a product: uniform to within offsets / 2^64.
 		offset, _ := bits.Mul64(counterHash(b.seed, b.step, uint64(row)), offsets)
@@ -72,7 +73,7 @@ func mix64(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// copyWindow widens a window of n+1 tokens to n inputs and n targets.
+// copyWindow splits a window of n+1 tokens into n inputs and n targets.
 func copyWindow(inputs, targets []int32, window Tokens) {
 	n := window.Len() - 1
 	window.CopyTo(inputs[:n])

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// BottleneckCopy is random tokens, a separator, and the same tokens again, which are the answers.
-// With the mask of documents, which is on unless data.mask_documents says otherwise, tokens after
-// the separator see nothing before it: all that they can know of the source has passed through the
-// separator's stream. It is the compression task of Poli et al. 2024 (arXiv 2403.17844), made
-// causal.
+// BottleneckCopy is a task whose examples are random tokens, a separator, and the same tokens
+// again, which are the answers. With the mask of documents, which is on unless
+// data.mask_documents says otherwise, tokens after the separator see nothing before it:
+// whatever they know of the source has passed through the stream at the separator. It is the
+// compression task of Poli et al. 2024 (arXiv 2403.17844), made causal.
 type BottleneckCopy struct {
 	Generated
 	Vocabulary int `yaml:"vocabulary" min:"2" max:"30000" help:"number of ids that are copied"`
@@ -24,7 +24,7 @@ func (c BottleneckCopy) Tokenizer() Tokenizer {
 	return taskWords{c.Name(), slices.Concat(numbered("", c.Vocabulary), []string{"=", ""})}
 }
 
-// Examples guess any id.
+// Examples describes the examples. A guess may be any id.
 func (c BottleneckCopy) Examples() Examples {
 	return Examples{Length: 2 + 2*c.Tokens, Chance: 1 / float64(c.Vocabulary), Separator: c.Vocabulary}
 }

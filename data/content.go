@@ -15,7 +15,7 @@ type content struct {
 	utf8  bool // whether all of it is UTF-8
 }
 
-// examine fills in the content of a document of text, and decides its side.
+// examine fills in the content of a document of text and assigns the document to a side.
 func (d *Document) examine(split splitRule) error {
 	if !d.waiting {
 		return errors.Errorf("%s: want a document of text, got one of tokens: only text can be prepared", d.Name)

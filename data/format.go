@@ -10,8 +10,8 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
-// Format reads a kind of file that a library of its own is needed for, which only some programs
-// link.
+// Format reads a file format that needs a library of its own, so that only programs which use
+// the format link the library.
 type Format struct {
 	Extension string // with its dot, in lower case
 	// Read emits the texts of a file of size bytes, with their numbers from 1 on. field names what

@@ -17,8 +17,8 @@ import (
 // generated tables.
 const gorootFileLimit = 200_000
 
-// gorootSource reads the Go standard library's source text. It does not check the files as a user's
-// are checked.
+// gorootSource reads the source text of the Go standard library. Unlike a user's files, it is
+// not checked for being text.
 type gorootSource struct {
 	paths []string      // at most one: the root of a Go installation
 	read  *atomic.Int64 // as Options.read

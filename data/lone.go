@@ -30,10 +30,10 @@ func (c *Corpus) Whole() *Corpus {
 	return w
 }
 
-// Matching returns the corpus with a fingerprint, by which a resumed run recognises its text:
-// either c itself, or the same files as earlier versions read them, without holding out the end of
-// a single document and without files that have no extension. It returns nil if neither has the
-// fingerprint.
+// Matching returns the corpus that has the given fingerprint, by which a resumed run
+// recognises its text. That is either c itself, or the same files as earlier versions read
+// them: without holding out the end of a single document, and without files that have no
+// extension. It returns nil if neither has the fingerprint.
 func (c *Corpus) Matching(ctx context.Context, fingerprint string) (*Corpus, error) {
 	if c.Fingerprint == fingerprint {
 		return c, nil
@@ -51,7 +51,7 @@ func (c *Corpus) Matching(ctx context.Context, fingerprint string) (*Corpus, err
 		return nil, err
 	}
 	if err != nil || former.Fingerprint != fingerprint {
-		return nil, nil // nor could the files be read in that way then
+		return nil, nil // the files cannot have been read in that way
 	}
 	return former, nil
 }

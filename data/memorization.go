@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// Memorization asks for values of a map from keys to values that is the same in all examples, so
-// that it has to be learned (Poli et al. 2024, arXiv 2403.17844). Keys are random; inputs have
-// blanks instead of the values. Examples of validation ask for the same map.
+// Memorization is a task that asks for values of a map from keys to values. The map is the
+// same in all examples, so that the weights have to learn it (Poli et al. 2024, arXiv
+// 2403.17844). Keys are random; inputs have blanks instead of the values. Validation asks for
+// the same map.
 type Memorization struct {
 	Generated
 	Pairs  int `yaml:"pairs" min:"1" max:"15000" help:"pairs of a key and a value to learn"`
@@ -24,12 +25,12 @@ func (m Memorization) Tokenizer() Tokenizer {
 	return taskWords{m.Name(), slices.Concat(numbered("k", m.Pairs), numbered("v", m.Values), []string{"_", ""})}
 }
 
-// Examples guess any value.
+// Examples describes the examples. A guess may be any value.
 func (m Memorization) Examples() Examples {
 	return Examples{Length: 1 + 2*m.Asked, Chance: 1 / float64(m.Values), Blank: m.Pairs + m.Values}
 }
 
-// Open draws the map.
+// Open draws the map and returns the reader of the examples.
 func (m Memorization) Open(o Options, t Tokenizer) (Reader, error) {
 	draw := rand.New(rand.NewPCG(m.Seed, math.MaxUint64)) // no example has that number
 	values := make([]int32, m.Pairs)

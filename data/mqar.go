@@ -8,10 +8,11 @@ import (
 	"github.com/residua-go/residua/internal/setting"
 )
 
-// MQAR is multi-query associative recall (Arora et al. 2023, arXiv 2312.04927): pairs of a key and
-// a value, all different, then each key once more, followed by its value, which is the answer. A
-// query lies d places of two tokens after the last pair with a probability proportional to d to the
-// power - 1; blanks are between queries.
+// MQAR is multi-query associative recall (Arora et al. 2023, arXiv 2312.04927). An example
+// consists of pairs of a key and a value, all different, followed by each key once more with
+// its value, which is the answer. The probability that a query comes d places after the last
+// pair, at two tokens a place, is proportional to d^(power-1). Blanks fill the places without
+// a query.
 type MQAR struct {
 	Generated
 	Vocabulary int     `yaml:"vocabulary" min:"4" max:"30000" help:"number of keys and values, half of each"`
@@ -31,10 +32,10 @@ func (m MQAR) Tokenizer() Tokenizer {
 
 func (m MQAR) keys() int { return m.Vocabulary / 2 }
 
-// Examples guess one of the values of the example.
+// Examples describes the examples. A guess may be any value of the example.
 func (m MQAR) Examples() Examples { return Examples{Length: m.Length, Chance: 1 / float64(m.Pairs)} }
 
-// Open requires room for the queries.
+// Open returns the reader of the examples, or an error if they have no room for all queries.
 func (m MQAR) Open(o Options, _ Tokenizer) (Reader, error) {
 	if most := min(m.keys(), (m.Length-1)/4); m.Pairs > most {
 		return nil, setting.Errorf("data.source.pairs", "want at most %d, for %d keys and %d tokens, four a pair after the first, got %d", most, m.keys(), m.Length, m.Pairs)

@@ -25,8 +25,8 @@ type pipeline struct {
 	source  Reader
 	threads int // 0 means GOMAXPROCS
 	from    place
-	// encode does what can be done to a document regardless of all others. It runs in several
-	// goroutines, each with an Encoder of its own.
+	// encode does what can be done to a document independently of all others. Several
+	// goroutines call it, each with its own Encoder.
 	encode func(enc *Encoder, d *Document) error
 
 	encoders errgroup.Group
@@ -95,7 +95,7 @@ type chunk struct {
 	documents []Document
 	bytes     int64
 	encoded   chan struct{} // closed when the documents are encoded
-	err       error         // valid then
+	err       error         // valid once encoded is closed
 }
 
 // fileJob is the reading of one file.
@@ -103,7 +103,7 @@ type fileJob struct {
 	*pipeline
 	file   File
 	index  int
-	held   int64       // bytes of it in the backlog, which guards it
+	held   int64       // its bytes in the backlog, whose mutex guards this field
 	chunks chan *chunk // closed at the end of the file
 	err    error       // valid once chunks is closed
 }
@@ -132,7 +132,7 @@ func (j *fileJob) read(ctx context.Context) {
 	}
 }
 
-// send passes a chunk on as soon as the backlog has room for it, and has it encoded.
+// send passes a chunk on as soon as the backlog has room for it, and schedules its encoding.
 func (j *fileJob) send(ctx context.Context, c *chunk) error {
 	if err := j.backlog.add(ctx, j, c.bytes); err != nil {
 		return err

@@ -34,7 +34,7 @@ type PrepareOptions struct {
 	Options
 	Dir         string // the folder to write; it is made if necessary
 	ShardTokens int    // tokens in a shard, at most, unless one document has more; 0 means 100 million
-	Dedupe      bool   // drop a document whose text equals that of an earlier one; a map of 16 bytes a document is in memory
+	Dedupe      bool   // drop a document whose text equals that of an earlier one; needs memory for a map with 16 bytes a document
 	// SampleBytes is about how much text a tokenizer is trained on, evenly chosen among the
 	// documents that are not validation; 0 means 256 MiB.
 	SampleBytes int64
@@ -42,7 +42,7 @@ type PrepareOptions struct {
 	Restart     bool          // discard what an unfinished Preparation has left in Dir, instead of going on with it
 
 	Disk     checkpoint.Disk
-	Progress func(PrepareProgress) // called for each document from one goroutine; nil: nobody looks
+	Progress func(PrepareProgress) // called for each document, from one goroutine; nil: not called
 }
 
 // PrepareProgress tells how far a Preparation has come.
@@ -122,8 +122,9 @@ func (p *Preparation) Notes() []string {
 // unfinished. If Run fails before the state is saved for the first time, it removes what it has
 // written.
 //
-// Memory does not grow with the corpus, except for Dedupe. With Options.Memory a document may take
-// 1/8 of it, shared by the threads; a longer one is an error.
+// Memory does not grow with the corpus, except for Dedupe. If Options.Memory is set, a
+// document may have at most Memory / (8 (threads + 4)) bytes of text; a longer one is an
+// error.
 func (p *Preparation) Run(ctx context.Context) (Prepared, error) {
 	if err := p.Disk.MakeFolder(p.Dir); err != nil {
 		return Prepared{}, err
@@ -174,7 +175,7 @@ func (p *Preparation) start() error {
 	return p.saveState() // from here on what is in the folder is ours
 }
 
-// checkFree requires that the folder holds no file that Run would replace.
+// checkFree returns an error if the folder holds a file that Run would replace.
 func (p *Preparation) checkFree() error {
 	entries, err := os.ReadDir(p.Dir)
 	for _, e := range entries {
@@ -185,7 +186,7 @@ func (p *Preparation) checkFree() error {
 	return err
 }
 
-// write does the work from the state on.
+// write does the remaining work, given the state.
 func (p *Preparation) write(ctx context.Context) error {
 	if err := p.findTokenizer(ctx); err != nil {
 		return err

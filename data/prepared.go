@@ -33,7 +33,7 @@ type Prepared struct {
 	Tokenizer       string `json:"tokenizer"`        // its name; tokenizer.json: the file of that name in the folder
 	TokenizerSHA256 string `json:"tokenizer_sha256"` // Digest in hex
 	Vocab           int    `json:"vocab"`
-	Split           string `json:"split"` // as Options.Split, by the content of a document
+	Split           string `json:"split"` // as in Options.Split, applied to the SHA-256 of a document's text
 	Statistics
 	Shards []ShardInfo `json:"shards"` // ordered by name
 }
@@ -120,7 +120,7 @@ func HasShards(path string) bool {
 	return err == nil || filepath.Ext(path) == shardExtension
 }
 
-// check returns an error if no shards can have this description.
+// check returns an error if the description is impossible or contradicts itself.
 func (p Prepared) check() error {
 	const damaged = "it is damaged, prepare the text anew"
 	if p.Version != metaVersion {

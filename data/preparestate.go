@@ -80,7 +80,7 @@ func (p *Preparation) openOutputs() (err error) {
 	return err
 }
 
-// save saves the state, after all that it counts has been flushed to the device.
+// save saves the state, after flushing everything that the state counts to the device.
 func (p *Preparation) save() (err error) {
 	for side, w := range p.writers {
 		if p.state.Writers[side], err = w.save(); err != nil {
@@ -138,7 +138,7 @@ func (p *Preparation) close() {
 		}
 	}
 	if p.seen != nil {
-		_ = p.seen.file.Close() // what is in it is not used, or has been flushed
+		_ = p.seen.file.Close() // its content is either flushed already or not needed
 	}
 }
 

@@ -47,7 +47,7 @@ func (p *Preparation) trainTokenizer(ctx context.Context, path string) error {
 	return p.Disk.WriteFile(path, text)
 }
 
-// countPieces adds the pieces of a text to their counts.
+// countPieces adds one to the count of each piece of a text.
 func countPieces(counts map[string]int64, text string) {
 	for start := 0; start < len(text); {
 		end := pieceEnd(text, start)

@@ -19,7 +19,8 @@ type preTokenizer struct {
 	Invert   bool   `json:"invert"`
 }
 
-// cutters requires a byte-level pre-tokenizer, alone or after others that split by a known rule.
+// cutters returns the cutters of a byte-level pre-tokenizer, alone or after other steps that
+// split by a known rule. Anything else is an error.
 func (p *preTokenizer) cutters() ([]cutter, error) {
 	if p == nil {
 		return nil, errors.New("pre_tokenizer: want ByteLevel, got none")

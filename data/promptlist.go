@@ -19,8 +19,8 @@ func Prompts(name, text string) ([]string, error) {
 	})
 }
 
-// EachPrompt does the same with a function read for each line that is not empty; what describes a
-// line in errors.
+// EachPrompt is like Prompts, but converts each nonempty line by read. In errors, what
+// describes what a line should hold.
 func EachPrompt[T any](name, what, text string, read func(line string, isJSON bool) (T, error)) ([]T, error) {
 	var all []T
 	for i, line := range strings.Split(text, "\n") {

@@ -10,9 +10,10 @@ import (
 	"github.com/pkg/errors"
 )
 
-// separated reads a text file whose documents a separator ends, decompressed if its name ends in
-// .gz or .zst. use gets each document, without the line breaks at its ends, and its number; empty
-// documents count, but are skipped. The last one needs no separator.
+// separated reads a text file in which a separator ends each document; the last one needs
+// none. The file is decompressed if its name ends in .gz or .zst. use is called with each
+// document, without the line breaks at its ends, and its number; empty documents are counted
+// but skipped.
 func (d diskReader) separated(ctx context.Context, disk, separator string, use func(number int, text string) error) error {
 	most := int64(jsonlMaxLine)
 	if d.longest > 0 {

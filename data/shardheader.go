@@ -22,7 +22,7 @@ const (
 type shardHeader struct {
 	Magic     [8]byte
 	Version   uint32
-	Vocab     uint32 // ids of the tokenizer; tokens have two bytes if it is at most 65,536, otherwise four
+	Vocab     uint32 // number of ids of the tokenizer; tokens take two bytes if it is at most 65,536, otherwise four
 	Tokens    uint64
 	Documents uint64
 	Tokenizer [32]byte // Digest of the tokenizer
@@ -38,8 +38,8 @@ func (h shardHeader) bytes() []byte {
 	return out.Bytes()
 }
 
-// readShardHeader reads the header of a shard of size bytes, and leaves the shard after it. ok is
-// false if the shard has none, because it consists of raw tokens; the shard is then at its start.
+// readShardHeader reads the header of a shard of size bytes; shard is then at its first token.
+// ok is false if the shard has no header, because it consists of raw tokens.
 func readShardHeader(shard io.ReadSeeker, size int64) (h shardHeader, ok bool, err error) {
 	first := make([]byte, shardHeaderSize)
 	n, err := io.ReadFull(shard, first)
@@ -77,7 +77,7 @@ func (h shardHeader) check(size int64) error {
 	return nil
 }
 
-// checkTokenizer requires the tokenizer with which a shard was made.
+// checkTokenizer returns an error unless t is the tokenizer with which the shard was made.
 func (h shardHeader) checkTokenizer(t Tokenizer, want [32]byte) error {
 	if h.Tokenizer != want || int(h.Vocab) != t.Vocab() {
 		return errors.Errorf("want tokens of tokenizer %q (%d ids, digest %.12s), got those of another (%d ids, digest %.12s): set data.tokenizer to that one, or prepare the text anew",

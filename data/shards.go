@@ -100,7 +100,7 @@ func (s *shardSource) readShard(ctx context.Context, f File, in io.ReadSeeker, s
 	return nil
 }
 
-// checkListed requires that a shard which its folder's meta.json lists is the one that it lists.
+// checkListed returns an error unless a shard is the one that its folder's meta.json lists.
 func (s *shardSource) checkListed(f File, h shardHeader) error {
 	info, listed := s.listed[f.Disk]
 	if got := hex.EncodeToString(h.SHA256[:]); listed && (info.SHA256 != got || uint64(info.Tokens) != h.Tokens || uint64(info.Documents) != h.Documents) {

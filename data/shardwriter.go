@@ -15,7 +15,7 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// defaultShardTokens is the default length of a shard: 200 MB.
+// defaultShardTokens is the default number of tokens in a shard, which take 200 MB.
 const defaultShardTokens = 100_000_000
 
 // shardWriter writes the shards of one side, one after the other.
@@ -50,7 +50,7 @@ func newShardWriter(disk checkpoint.Disk, dir string, most int64, header shardHe
 	return w, errors.WithStack(w.sum.(encoding.BinaryUnmarshaler).UnmarshalBinary(state.Sum))
 }
 
-// open opens the current shard to add to its first size bytes.
+// open opens the current shard to append to its first size bytes; it drops what is after them.
 func (w *shardWriter) open(size int64) (err error) {
 	if w.file, err = w.disk.Extend(filepath.Join(w.dir, w.state.Current.Name), size); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (w *shardWriter) open(size int64) (err error) {
 	return nil
 }
 
-// add writes a document, into another shard if it does not fit in the current one.
+// add writes a document. It begins another shard if the current one has no room for it.
 func (w *shardWriter) add(tokens Tokens) error {
 	n := int64(tokens.Len())
 	if w.file != nil && w.state.Current.Tokens+n > w.most {
@@ -127,6 +127,6 @@ func (w *shardWriter) save() (shardState, error) {
 // close closes the current shard, unfinished.
 func (w *shardWriter) close() {
 	if w.file != nil {
-		_ = w.file.Close() // what is in it is not used, or has been flushed
+		_ = w.file.Close() // its content is either flushed already or not needed
 	}
 }

@@ -14,14 +14,15 @@ import (
 // alone, so that a resumed run gets the same corpus.
 type Source interface {
 	Name() string // the kind
-	// Open checks settings and options, without access to the disk, and returns the reader of the
-	// documents. t is the source's own tokenizer if the source is Tokenized, otherwise that of the
-	// options. A *layers.SettingError names the key.
+	// Open checks settings and options, without access to the disk, and returns the reader of
+	// the documents. t is the source's own tokenizer if the source is Tokenized, otherwise the
+	// one that the options name. The error for a bad setting is a *layers.SettingError, which
+	// names the key.
 	Open(o Options, t Tokenizer) (Reader, error)
 }
 
-// Tokenized is a Source whose documents consist of ids of its own, for example those of a synthetic
-// task.
+// Tokenized is a Source whose documents consist of ids from its own vocabulary, as those of a
+// synthetic task do.
 type Tokenized interface {
 	Source
 	// Tokenizer returns a tokenizer for these ids. Its Decode shows them, and its Encode reads what
@@ -53,7 +54,7 @@ type Document struct {
 	text    string
 	waiting bool // text is still to be encoded
 	place   place
-	side    side    // of shards that Preparation.Run wrote
+	side    side    // side of a shard that Preparation.Run wrote
 	content content // set by a Preparation
 }
 
@@ -112,12 +113,13 @@ func (o Options) checkPaths(s Source) error {
 type Options struct {
 	Source Source // nil means Goroot
 
-	// Paths is where Files and Shards look: one or more of a file; a folder, read with all folders
-	// below it (links to folders are not followed, hidden names are passed over); a glob, in
-	// which * ? [a-z] stand for part of a name and ** for any number of folders. A folder gives its
-	// text files (by extension; without one, by content; each optionally with .gz
-	// or .zst after it), or, for shards, those that its meta.json lists. A file met twice counts
-	// once. Pipes and devices are refused, as are compressed files that are made to fill memory.
+	// Paths is where Files and Shards look. Each path is a file, a folder or a glob. A folder
+	// is read with all folders below it; links to folders are not followed, and hidden names
+	// are skipped. In a glob, * ? [a-z] stand for part of a name and ** for any number of
+	// folders. A folder yields its text files (recognised by extension or, if they have none,
+	// by content; each optionally with .gz or .zst after it) or, for Shards, the shards that
+	// its meta.json lists. A file found twice counts once. Pipes and devices are refused, and
+	// so are compressed files that are made to fill memory.
 	//
 	// A document's file is named relative to the folder, or to the part of
 	// the glob before the first wildcard, or by its base name: moving a corpus
@@ -140,7 +142,7 @@ type Options struct {
 	Split string
 
 	TextField string // the field of a .jsonl line that contains the text; "" means text
-	Memory    int    // bytes of memory; the text of a compressed file may take an eighth of it; 0: unknown
+	Memory    int    // bytes of memory that are available; the text of a compressed file may take an eighth; 0: unknown
 	Threads   int    // files read at a time; 0 means GOMAXPROCS. The result does not depend on it.
 
 	// Formats reads further kinds of files, which Files finds by their extension.

@@ -76,8 +76,8 @@ func (r splitRule) holdsOut(d Document) bool {
 	return r.validation(sha256.Sum256([]byte(d.Name)))
 }
 
-// validation reports whether a document with that sha256, of its name or its content, is
-// validation.
+// validation reports whether a document belongs to validation, given the SHA-256 of its name
+// or of its content.
 func (r splitRule) validation(sum [sha256.Size]byte) bool {
 	return binary.BigEndian.Uint64(sum[:8])%r.parts == 0
 }
@@ -93,8 +93,8 @@ func (r splitRule) sideOf(sum [sha256.Size]byte) side {
 	return sideTrain
 }
 
-// cut returns where validation begins in a stream of the n tokens of all documents that are not
-// validation by name.
+// cut returns the index at which validation begins, in a stream of the n tokens of all
+// documents that holdsOut has not assigned to validation.
 func (r splitRule) cut(n int) int {
 	if r.kind != splitTail {
 		return n

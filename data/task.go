@@ -13,8 +13,9 @@ import (
 	"github.com/residua-go/residua/internal/setting"
 )
 
-// Task is a Tokenized source of synthetic examples, which are its documents. Of an example's tokens
-// only the answers are targets of training and are scored. Rows of training begin with an example.
+// Task is a Tokenized source of synthetic examples; each example is a document. Only the
+// answers in an example are training targets and are scored. Training rows begin with an
+// example.
 type Task interface {
 	Tokenized
 	Examples() Examples
@@ -22,10 +23,10 @@ type Task interface {
 
 // Examples describes the examples of a Task.
 type Examples struct {
-	Length    int     // tokens of each, BOS included
+	Length    int     // tokens of each example, BOS included
 	Chance    float64 // accuracy of guessing
-	Separator int     // tokens after this id see it and nothing before it, by the mask of documents; 0: there is none
-	Blank     int     // what inputs have instead of an answer; 0: the answer
+	Separator int     // with the mask of documents, tokens after this id see it and nothing before it; 0: there is none
+	Blank     int     // the id that replaces an answer in the inputs; 0: the answer itself is the input
 }
 
 // Generated holds the settings that all tasks have.
@@ -40,7 +41,7 @@ type taskTokens struct {
 	vocab int32
 }
 
-// input returns the id that inputs have for a stored one.
+// input returns the input id for a stored token.
 func (t *taskTokens) input(stored int32) int32 {
 	switch {
 	case stored < t.vocab:
@@ -51,7 +52,7 @@ func (t *taskTokens) input(stored int32) int32 {
 	return stored - t.vocab
 }
 
-// target returns the id that is to be predicted, ignoredTarget if it is no answer.
+// target returns the id to predict for a stored token, or ignoredTarget if it is no answer.
 func (t *taskTokens) target(stored int32) int32 { return max(stored-t.vocab, ignoredTarget) }
 
 // taskReader makes a task's examples.
@@ -59,7 +60,7 @@ type taskReader struct {
 	Generated
 	form taskTokens
 	bos  int32
-	// fill makes the tokens after BOS. Answers have the vocabulary's size added.
+	// fill generates the tokens after BOS. It adds the vocabulary's size to answers.
 	fill func(r *rand.Rand, row []int32)
 }
 
@@ -86,7 +87,8 @@ func (t taskReader) Files(context.Context) ([]File, error) {
 	return files, nil
 }
 
-// Read names an example by its tokens, so that the split keeps equal ones on one side.
+// Read generates the examples. It names each by a hash of its tokens, so that the split keeps
+// equal examples on the same side.
 func (t taskReader) Read(ctx context.Context, f File, _ *Encoder, emit func(Document) error) error {
 	first, err := strconv.Atoi(f.Name)
 	row := make([]int32, t.form.Length)
@@ -123,7 +125,7 @@ func (w taskWords) Name() string { return w.name }
 func (w taskWords) Vocab() int   { return len(w.all) }
 func (w taskWords) BOS() int32   { return int32(len(w.all) - 1) }
 
-// Encode passes over what is no word of the task.
+// Encode skips text that is not a word of the task.
 func (w taskWords) Encode(dst []int32, text string) []int32 {
 	for _, word := range strings.Fields(text) {
 		if id := slices.Index(w.all, word); id >= 0 {

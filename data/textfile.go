@@ -37,8 +37,8 @@ type diskReader struct {
 	read    *atomic.Int64 // as Options.read
 }
 
-// open opens a file, decompressed if its extension says so, and calls use. A textReader checks what
-// use reads.
+// open opens a file, decompressed if its extension says so, and calls use with a textReader,
+// which checks what use reads.
 func (d diskReader) open(ctx context.Context, disk string, use func(io.Reader) error) error {
 	f, size, err := regular.Open(disk)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/pkg/errors"
 )
 
-// A compressed file may contain freeText bytes of text, or mostExpansion bytes for each of its own
-// if that is more. Compression shrinks prose and source code to a third or an eighth, logs to a
-// thirtieth. What is refused is made to fill memory: gzip can shrink to a thousandth, zstd to a
-// thirty-thousandth.
+// A compressed file may contain freeText bytes of text, or mostExpansion times its own size if
+// that is more. Compression shrinks prose and source code to between a third and an eighth,
+// logs to a thirtieth. A file beyond the limits is made to fill memory: gzip can shrink data
+// to a thousandth, zstd to a thirty-thousandth.
 const (
 	freeText      = 64 << 20
 	mostExpansion = 100
@@ -21,9 +21,9 @@ const (
 // file may take: reading it takes its bytes twice, its ids and its tokens.
 const textShare = 8
 
-// textReader passes on text until it turns out not to be text: at the first NUL byte, before the
-// rest of a binary file is read; or when a compressed file yields far more than text would. It ends
-// when ctx does. Its errors do not name the file.
+// textReader passes text on and returns an error as soon as it turns out not to be text: at
+// the first NUL byte, or when a compressed file yields far more than text would. It also stops
+// when ctx ends. Its errors do not name the file.
 type textReader struct {
 	ctx    context.Context
 	r      io.Reader

@@ -43,11 +43,12 @@ func TokenizerNames() []string { return []string{tokenizerBytes, tokenizerGPT2} 
 //	       50257 ids, BOS = 50256 (<|endoftext|>). "<|endoftext|>" written in
 //	       a text is plain text.
 //
-// A name that ends in .json is the path of the tokenizer.json in a Hugging Face folder. It must be
-// a byte-level BPE without normalization or with NFC, which splits text as GPT-2 (possibly with
-// single digits), Llama 3 or Qwen do. Its BOS is the bos_token_id in the folder's config.json or,
-// if there is none, the eos_token_id; of a tokenizer.json alone, its only special token. Special
-// tokens written in a text are plain text.
+// A name that ends in .json is the path of the tokenizer.json in a Hugging Face folder. It
+// must be a byte-level BPE without normalization or with NFC, which splits text as GPT-2
+// (possibly with single digits), Llama 3 or Qwen do. Its BOS comes from the files next to it:
+// the token that begins documents, or else the one that ends them. Without such files it is
+// the only special token of the tokenizer.json. Special tokens written in a text are plain
+// text.
 //
 // Any other name is an error that lists the known ones.
 func NewTokenizer(name string) (Tokenizer, error) {
@@ -80,9 +81,9 @@ func digestOf(t Tokenizer) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// TextBytes counts the bytes of text that the tokens stand for; BOS and ids outside the vocabulary
-// count as none. Of a Task the answers count. The bits per byte of a token stream are its summed
-// cross-entropy in nats / (ln 2 * TextBytes).
+// TextBytes counts the bytes of text that the tokens stand for; BOS and ids outside the
+// vocabulary count as none. For a Task it includes the answers. The bits per byte of a token
+// stream are its summed cross-entropy in nats / (ln 2 * TextBytes).
 func TextBytes(t Tokenizer, tokens Tokens) int64 {
 	lengths := make([]int64, t.Vocab()) // [id] -> bytes
 	for i := range lengths {

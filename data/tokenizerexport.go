@@ -7,7 +7,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// endOfText is the text of the id that begins documents, in a tokenizer.json by TokenizerJSON.
+// endOfText is the text of BOS in the tokenizer.json that TokenizerJSON returns.
 const endOfText = "<|endoftext|>"
 
 // TokenizerJSON returns a tokenizer.json for Hugging Face's tokenizers that corresponds to the
@@ -24,8 +24,8 @@ func TokenizerJSON(name string) ([]byte, error) {
 	return v.tokenizerJSON()
 }
 
-// tokenizerJSON returns the tokenizer.json of a vocabulary with GPT-2's rule for pieces, whose last
-// id alone is special.
+// tokenizerJSON returns the tokenizer.json of a vocabulary that splits text as GPT-2 does and
+// has one special token, its last id.
 func (v TokenVocabulary) tokenizerJSON() ([]byte, error) {
 	bos := len(v.Tokens) - 1
 	ids := make(map[string]int, bos)

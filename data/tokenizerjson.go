@@ -17,7 +17,7 @@ const (
 	maxTokenizerIDs  = 1 << 20
 )
 
-// IsTokenizerFile tells whether NewTokenizer takes a name for a file's.
+// IsTokenizerFile tells whether NewTokenizer takes a name for the path of a file.
 func IsTokenizerFile(name string) bool { return strings.HasSuffix(name, ".json") }
 
 // tokenizerJSON holds the parts of a tokenizer.json that affect how text is encoded.

@@ -49,7 +49,7 @@ func (file tokenizerJSON) vocabulary(t *bpeTokenizer) error {
 	return file.ranks(&t.merges, table)
 }
 
-// size allocates the words, up to the largest id.
+// size allocates the words, one for each id up to the largest.
 func (file tokenizerJSON) size(t *bpeTokenizer) error {
 	ids := slices.Collect(maps.Values(file.Model.Vocab))
 	for _, a := range file.Added {

@@ -58,7 +58,8 @@ func (t Tokens) Slice(from, to int) Tokens {
 // From returns the tokens from an index on.
 func (t Tokens) From(index int) Tokens { return t.Slice(index, t.Len()) }
 
-// Scored returns the tokens up to the n-th that is scored, which all but the first are; n = 0: all.
+// Scored returns the tokens up to the n-th scored one; all tokens but the first are scored.
+// If n is 0, it returns all.
 func (t Tokens) Scored(n int) Tokens {
 	if n > 0 && n < t.Len()-1 {
 		return t.Slice(0, n+1)
@@ -73,7 +74,7 @@ func (t Tokens) IDs() []int32 {
 	return ids
 }
 
-// Examples returns what a Task says of its examples; of text it is zero.
+// Examples returns the description of a Task's examples; for text it is zero.
 func (t Tokens) Examples() Examples {
 	if t.task == nil {
 		return Examples{}

@@ -17,17 +17,18 @@ type symbolPair uint64
 
 func pairOf(left, right int32) symbolPair { return symbolPair(left)<<32 | symbolPair(right) }
 
-// trainBPE learns a byte-level BPE of vocab ids (Sennrich et al. 2016, section 3.2, over bytes): as
-// long as ids are left, it merges the most frequent pair of adjacent tokens, the one of the lowest
-// ids among equals. pieces says how often each piece of the text occurs, in which alone tokens are
-// merged. The ids are the bytes in GPT-2's order, the merged tokens, and endOfText.
+// trainBPE learns a byte-level BPE of vocab ids (Sennrich et al. 2016, section 3.2, over
+// bytes). While ids are left, it merges the most frequent pair of adjacent tokens, and among
+// equally frequent pairs the one with the lowest ids. pieces gives the number of occurrences
+// of each piece of the text; tokens are merged only within pieces. The ids are the bytes in
+// GPT-2's order, the merged tokens, and endOfText.
 //
 // It finds the merges that Hugging Face's BpeTrainer finds. The counts of pairs are kept up to
 // date, so that a merge takes time in proportion to the pieces that it changes.
 //
-// The Go library that trains, sugarme/tokenizer (v0.3.0, September 2025), chooses among equally
-// frequent pairs by the order of a Go map and the time, so that no two runs need agree, and it
-// prints to standard output.
+// The Go library for training, sugarme/tokenizer (v0.3.0, September 2025), chooses among
+// equally frequent pairs by the order of a Go map and the time, so that two runs may differ,
+// and it prints to standard output.
 func trainBPE(pieces map[string]int64, vocab int) (TokenVocabulary, error) {
 	t := newBPETrainer(pieces)
 	v := TokenVocabulary{Merges: []string{}, Pieces: "gpt-2"}
@@ -100,7 +101,7 @@ func newBPETrainer(pieces map[string]int64) *bpeTrainer {
 	return t
 }
 
-// count changes how often a pair occurs by sign times the count of a piece.
+// count adds sign times the number of occurrences of a piece to the count of a pair.
 func (t *bpeTrainer) count(pair symbolPair, piece int, sign int64) {
 	t.counts[pair] += sign * t.times[piece]
 	if in := t.in[pair]; sign > 0 && (len(in) == 0 || in[len(in)-1] != int32(piece)) {
@@ -108,8 +109,8 @@ func (t *bpeTrainer) count(pair symbolPair, piece int, sign int64) {
 	}
 }
 
-// next returns the pair to merge; ok is false if none occurs often enough. An entry of the queue
-// whose count is no longer right is put back with the one that is.
+// next returns the pair to merge; ok is false if no pair occurs often enough. An entry of the
+// queue whose count is out of date goes back into the queue with its present count.
 func (t *bpeTrainer) next() (pair symbolPair, ok bool) {
 	for len(t.queue) > 0 {
 		top := heap.Pop(&t.queue).(pairCount)

@@ -13,7 +13,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Request asks how likely the model holds a continuation after a context.
+// Request asks for the likelihood of a continuation, given a context.
 type Request struct {
 	Context      []int32 // at least one token, because the last one predicts the continuation's first
 	Continuation []int32 // at least one token, at most as many as the model's training length
@@ -81,7 +81,8 @@ func Likelihoods(ctx context.Context, store *graph.Store, spec models.Spec, requ
 	return answers, nil
 }
 
-// checkType refuses a Store of another type than the one in which losses and logits are read.
+// checkType returns an error unless the Store holds float32, in which losses and logits are
+// read.
 func checkType(store *graph.Store) error {
 	if store.DType() != tensor.Float32 {
 		return errors.Errorf("eval: want a store of float32, got %v", store.DType())
@@ -101,7 +102,7 @@ func (e *RequestError) Error() string { return e.Problem.Error() }
 // Unwrap returns the problem.
 func (e *RequestError) Unwrap() error { return e.Problem }
 
-// check refuses a request from which no row can be made.
+// check returns an error if the request cannot be answered.
 func (r Request) check(spec models.Spec) error {
 	switch n := len(r.Continuation); {
 	case len(r.Context) == 0:

@@ -69,8 +69,8 @@ type run struct {
 	batches              [][]row
 }
 
-// planRuns groups rows, the longest first, into runs. batch is how many rows run together, 0: as
-// many as the limits allow.
+// planRuns groups rows, which are sorted from the longest to the shortest, into runs. batch is
+// the number of rows that run together; 0: as many as the limits allow.
 func planRuns(rows []row, spec models.Spec, batch int) []run {
 	var runs []run
 	for len(rows) > 0 {
@@ -98,7 +98,8 @@ func batchHolds(rows, seq, batch int) bool {
 	return rows*seq <= likelihoodTokens
 }
 
-// padded rounds a length up, by an eighth at most, so that few programs serve all lengths.
+// padded rounds a length up, so that few programs serve all lengths: to a multiple of 8 or,
+// from 128 on, of the power of two that adds at most an eighth.
 func padded(n int) int {
 	step := 8
 	for 16*step <= n {

@@ -17,9 +17,9 @@ type Score struct {
 	Tokens      int     // number of scored tokens
 	Loss        float64 // mean cross-entropy in nats a token, without z-loss
 	Perplexity  float64 // exp(Loss)
-	BitsPerByte float64 // summed loss in bits over the bytes of the scored text; NaN if the text is unknown, for ids without a tokenizer
-	Accuracy    float64 // of a Task: share of the answers that have the largest logit
-	Chance      float64 // of a Task: the accuracy of guessing; 0: it is text, without Accuracy
+	BitsPerByte float64 // sum of the losses in bits / bytes of the scored text; NaN if the text is unknown, as for ids without a tokenizer
+	Accuracy    float64 // for a Task: share of the answers that have the largest logit
+	Chance      float64 // for a Task: accuracy of guessing; 0: not a Task, no Accuracy
 }
 
 // AccuracyText returns ", accuracy 0.9932 (chance 0.2500)" for a Task, otherwise "".
@@ -69,7 +69,7 @@ type sum struct {
 	perToken  func(Token) error // if not nil, called with each token
 	loss      float64
 	read      int   // tokens so far
-	tokens    int   // of these the scored ones, which all of a text are
+	tokens    int   // scored tokens; for text these are all
 	hits      int   // of these, the ones with the largest logit
 	bytes     int64 // bytes of the tokens' text
 	chance    float64

@@ -25,7 +25,7 @@ type Tally struct {
 	seq                                   int
 	windows, positions, tokens, documents []part // sums by window, position, id and document
 	starts                                []int  // for each document, the index of its first token of text
-	read                                  int    // tokens of which starts tells
+	read                                  int    // number of tokens that have been searched for starts
 }
 
 // part holds the sums over some tokens.

@@ -8,9 +8,9 @@ type Text struct {
 	// Tokens is a stream of documents, each a BOS followed by its text. All but the first token are
 	// scored.
 	Tokens data.Tokens
-	// Windows makes only whole windows of the model's training length count, as a run does with its
-	// validation split. Otherwise the last, shorter window is scored too.
+	// Windows restricts the scoring to whole windows of the model's training length, as a run
+	// does with its validation split. Otherwise the last, shorter window is scored, too.
 	Windows  bool
-	Warnings []string // reasons why the score may not mean what it seems to
-	Notes    []string // how files were read, if that may differ from what was meant
+	Warnings []string // reasons why the score may be misleading
+	Notes    []string // how files were read, where that may differ from what the user expects
 }

@@ -27,8 +27,9 @@ type Activation struct {
 // logitsName is the name of the logits among the activations.
 const logitsName = "logits"
 
-// activationNames lists the activations to measure: the stream after the embedding and after each
-// site, the output of each sublayer, and the features and logits.
+// activationNames lists the activations to measure: the embedding, the queries, keys and
+// values (qkv) and the heads of each attention, the output of each feed-forward and the stream
+// after it, and the features and logits.
 func activationNames(s models.Spec) []string {
 	names := []string{"embedding.out"}
 	parts := map[stream.Sublayer][]string{stream.Attention: {"qkv", "heads"}, stream.FeedForward: {"out", "stream"}}
@@ -87,7 +88,7 @@ func firstBatch(run *runconfig.Run, text *data.Corpus) (learner.BatchFunc, error
 	}, err
 }
 
-// meanSizes returns the mean |x| after training and the mean size of the change.
+// meanSizes returns the mean of |after| and of |after - before|.
 func meanSizes(before, after []float64) (size, change eval.Number) {
 	for i, v := range after {
 		size += eval.Number(math.Abs(v) / float64(len(after)))

@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/runconfig"
 )
 
-// baseFile is the name of the copy of the base config in an experiment's folder. It is made when
-// the first run begins, so that editing the config later starts another experiment.
+// baseFile is the name of the copy of the base config in an experiment's folder. It is made
+// when the first run begins, so that editing the config later does not change the experiment.
 const baseFile = "base.yaml"
 
 // base is the config that all runs start from.
@@ -77,8 +77,8 @@ func withoutComments(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// digest returns the identity that logs used before there was Canonical: a digest of the base
-// config's text and the settings.
+// digest returns the identity of a run in logs from before runconfig.Run.Canonical existed: a
+// digest of the base config's text and the settings.
 func (b base) digest(settings []string) string {
 	return fmt.Sprintf("%.8x", sha256.Sum256([]byte(withoutComments(b.text)+"\n"+strings.Join(settings, "\n"))))
 }

@@ -91,14 +91,15 @@ func (c Result) accuracies() []float64 {
 	return all
 }
 
-// crossings holds the logarithms of the loads at the level, by seed; mark tells that some are
-// beyond the loads.
+// crossings holds, by seed, the logarithm of the load at which the accuracy falls below the
+// level. mark is "<" or ">" (or both) if that load of some seeds is below or above all loads
+// that were tried.
 type crossings struct {
 	at   map[uint64]float64
 	mark string
 }
 
-// crossings finds the loads at the level, for the seeds whose runs are complete at all loads.
+// crossings finds these loads for the seeds whose runs are complete at all loads.
 func (s Capacity) crossings(cells []Result) crossings {
 	c := crossings{at: map[uint64]float64{}}
 	bySeed, below, above := map[uint64][]float64{}, "", ""
@@ -126,8 +127,8 @@ func (s Capacity) crossings(cells []Result) crossings {
 	return c
 }
 
-// ratio formats the geometric mean of the loads over another series' loads, seed by seed, and its
-// interval; without another, of the loads.
+// ratio formats a geometric mean and its interval: that of the loads divided, seed by seed, by
+// the loads of other, or that of the loads themselves if other is empty.
 func (c crossings) ratio(other crossings) [2]string {
 	var logs []float64
 	for _, seed := range slices.Sorted(maps.Keys(c.at)) {

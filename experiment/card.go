@@ -19,7 +19,7 @@ type card struct {
 	layers.Card
 	series Series
 	preset string
-	muon   bool // Muon trains it
+	muon   bool // the preset is trained by Muon
 }
 
 // cards returns the card of the baseline, the preset of a transformer, and those of the presets
@@ -43,7 +43,7 @@ func (s Cards) cards(zoo models.Zoo) ([]card, error) {
 	return append(first, others...), nil
 }
 
-// withMuon returns a card and, if Muon trains its preset, the card for that, too.
+// withMuon returns a card and, if its preset is also trained by Muon, a second card for that.
 func (s Cards) withMuon(c card) []card {
 	if slices.Contains(s.Muon, c.preset) {
 		return []card{c, c.withMuon()}
@@ -55,7 +55,7 @@ func newCard(zoo models.Zoo, p models.Preset) card {
 	return card{Card: cardOf(zoo, p), series: Series{p.Name, []string{"model.preset=" + p.Name}}, preset: p.Name}
 }
 
-// withMuon returns the card of the same model trained by Muon, at the rates of AdamW.
+// withMuon returns the card of the same model trained by Muon, with AdamW's learning rates.
 func (c card) withMuon() card {
 	c.Title, c.series.Name = c.Title+byMuon, c.series.Name+muonSuffix
 	c.muon = true
@@ -70,7 +70,7 @@ const (
 	byMuon     = ", trained by Muon" // ends the titles of their cards
 )
 
-// optimizer returns the name of the series of a curve with which the card is compared.
+// optimizer returns the name of the card's optimizer, as a series of the curve is called.
 func (c card) optimizer() string {
 	if c.muon {
 		return "muon"

@@ -37,7 +37,8 @@ func (s Cards) Check(c *Config) error {
 	return nil
 }
 
-// measured returns what bench has measured, without files that do not exist.
+// measured returns the results of bench in the files of Speeds; files that do not exist are
+// left out.
 func (s Cards) measured() (all []bench.DesignResult, err error) {
 	for _, file := range s.Speeds {
 		r, err := bench.ReadReport(file)
@@ -118,12 +119,12 @@ func (s Cards) Report(r *Results) (out Report) {
 	return out
 }
 
-// cardsHead is the beginning of the cards.
+// cardsHead is the text above the cards.
 const cardsHead = "\nA score is the mean over seeds of weights and batches, the number after ± its standard error. These are small models and few tokens: an order here need not be the " +
 	"order at scale. Sc is how many times its tokens the transformer needs for its loss, by the same optimizer and at a rate of its own (studies/baselines.yaml); Sw is Sc times its speed over the transformer's. Time, FLOPs and bytes moved are multiples of the transformer's of the same shape, as `residua bench zoo` measured them.\n"
 
-// baseline returns the cell of the transformer trained by AdamW or by Muon; with Muon these are the
-// first two cards.
+// baseline returns the cell of the transformer, trained by Muon or by AdamW. These are the
+// first two cards if there are cards with Muon.
 func (r *Results) baseline(muon bool) Result {
 	base := r.all[0]
 	for _, c := range r.all[1:] {
@@ -150,8 +151,8 @@ func (c Result) comparedWith(base Result) string {
 	return text
 }
 
-// curves returns the runs whose training loss can be drawn; until there are others, those of the
-// rates that were tried.
+// curves returns the runs whose training loss is drawn: the cell's runs or, while there are
+// none, those of the search for its rate.
 func (c Result) curves() []Record {
 	if len(c.runs) > 0 {
 		return c.runs

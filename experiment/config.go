@@ -12,8 +12,8 @@ import (
 )
 
 // Config describes an experiment: many runs of one run config under different settings, and a
-// report about them. Settings are assignments as in train's -set. Later ones override earlier ones,
-// in the order: the experiment's own, those of a series, those of a point of the series.
+// report about them. Settings are assignments as in train's -set. Those of a point override
+// those of its series, and these override the experiment's own.
 type Config struct {
 	Name               string         `yaml:"name" default:"the file's name" help:"name of the experiment"`
 	Base               string         `yaml:"base" default:"required" help:"the run config that all runs start from: a file, or the name of a built-in one (train -configs lists them). The experiment's folder keeps a copy, which counts from then on"`

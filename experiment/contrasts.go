@@ -9,7 +9,8 @@ import (
 	"github.com/residua-go/residua/internal/stats"
 )
 
-// checkNames requires that contrasts use names that the report has, and seeds_of names of series.
+// checkNames returns an error unless contrasts names cells of the report and seeds_of names
+// series.
 func (p *Plan) checkNames() error {
 	for _, name := range slices.Sorted(maps.Keys(p.Config.SeedsOf)) {
 		switch n := p.Config.SeedsOf[name]; {

@@ -15,8 +15,8 @@ type growth struct {
 	widths, size, change []float64
 }
 
-// slope returns the exponent with which sizes grow: the slope of their logarithms against those of
-// the widths, NaN if there is none.
+// slope returns the exponent of the growth of sizes with the width: the slope of log size over
+// log width; NaN if there is none.
 func (g growth) slope(sizes []float64) float64 {
 	law, ok := stats.FitPowerLaw(g.widths, sizes)
 	if !ok {

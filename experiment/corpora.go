@@ -9,7 +9,8 @@ import (
 	"github.com/residua-go/residua/runconfig"
 )
 
-// corpora holds the corpora of runs by the config's data section, each loaded once.
+// corpora holds the corpora of runs, each loaded once. The key is the config's data section
+// and the number of threads.
 type corpora map[string]*data.Corpus
 
 // of returns the corpus of a run.
@@ -34,7 +35,8 @@ func dataKey(run *runconfig.Run) string {
 // learnt records the text on which a run was trained.
 type learnt struct{ fingerprint, run string }
 
-// sameText refuses a run if its text has changed since another run with the same data section.
+// sameText returns an error if the text has changed since another run with the same data
+// section.
 func (p *Plan) sameText(r *Planned, fingerprint string) error {
 	key := dataKey(r.Run)
 	switch before, known := p.texts[key]; {

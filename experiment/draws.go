@@ -40,7 +40,7 @@ func (s Search) Check(c *Config) error {
 // keys lists the keys to draw, in alphabetical order.
 func (s Search) keys() []string { return slices.Sorted(maps.Keys(s.Ranges)) }
 
-// place returns the key in the experiment's config that holds a key's interval.
+// place returns the key of the experiment's config under which the interval of a key is given.
 func (s Search) place(key string) string {
 	if strings.Contains(key, ".") {
 		key = strconv.Quote(key)

@@ -82,7 +82,7 @@ func (s Cards) curves(zoo models.Zoo) (map[string]curve, error) {
 	return all, nil
 }
 
-// with returns the curve with one more point, a baseline's cell.
+// with returns the curve with the baseline's cell as one more point.
 func (c curve) with(base Result) curve {
 	if loss := base.loss(); !math.IsNaN(loss) {
 		c = append(slices.Clone(c), struct{ loss, tokens float64 }{loss, float64(base.runs[0].Tokens)})
@@ -91,9 +91,9 @@ func (c curve) with(base Result) curve {
 	return c
 }
 
-// factors returns the columns Sc and Sw of a card's cell: how many times its tokens the baseline
-// needs for its loss, and that number times its speed, which is the baseline's time for a step
-// divided by its own. An unknown value is "-".
+// factors returns the columns Sc and Sw of a card's cell. Sc is how many times the cell's
+// tokens the baseline needs to reach the cell's loss. Sw is Sc times the cell's speed relative
+// to the baseline, the ratio of the baseline's step time to its own. An unknown value is "-".
 func (c card) factors(cell Result, of curve, measured []bench.DesignResult) (sc, sw string) {
 	if len(cell.runs) == 0 || len(cell.todo) > 0 {
 		return "-", "-"

@@ -34,7 +34,7 @@ type Record struct {
 	Seconds     float64        `json:"seconds"`           // spent on training steps, without evaluations and checkpoints
 	Jobs        int            `json:"jobs"`              // number of runs trained at the same time
 	Program     string         `json:"program,omitempty"` // version and commit of the program that completed the run
-	Path        string         `json:"path,omitempty"`    // kernel.Path on the machine: losses have the same bits on all machines with the same one
+	Path        string         `json:"path,omitempty"`    // value of kernel.Path on the machine: losses have the same bits on all machines with the same value
 	Loss        eval.Number    `json:"val_loss"`
 	Bits        eval.Number    `json:"bits_per_byte"`
 	Accuracy    eval.Number    `json:"val_accuracy,omitempty"` // only on a task
@@ -58,10 +58,10 @@ func (r Record) nonEmbedding() int { return r.Parameters - r.Tables }
 // TotalFLOPs returns the FLOPs of the whole run.
 func (r Record) TotalFLOPs() float64 { return float64(r.FLOPs) * float64(r.Tokens) }
 
-// readLog reads the log in the experiment's folder, which is empty until the first run is complete.
-// It ignores a last line that a crash has torn. It refuses a log with two lines for a run, with a
-// run of another config, or with one on another text. whole is the text of the lines, each with a
-// line feed.
+// readLog reads the log in the experiment's folder; before the first run is complete, it is
+// empty. A last line that a crash has torn is ignored. A log with two lines for a run, with a
+// run of another config, or with a run on another text is an error. whole is the text of the
+// valid lines, each with a line feed.
 func (p *Plan) readLog() (whole []byte, err error) {
 	file := filepath.Join(p.out, logFile)
 	text, err := os.ReadFile(file)
@@ -116,7 +116,7 @@ func (p *Plan) todo() ([]*Planned, error) {
 	return todo, nil
 }
 
-// unlike says how a record's config differs from the run's.
+// unlike says which settings of a record differ from the run's.
 func (r *Planned) unlike(found Record) string {
 	without := func(all, others []string) (left []string) {
 		for _, s := range all {

@@ -27,8 +27,8 @@ type Plan struct {
 	out    string
 	base   base
 	log    map[string]Record // by the names of runs
-	texts  map[string]learnt // by the config's data section
-	disk   checkpoint.Disk   // a test may let it fail
+	texts  map[string]learnt // by the config's data section: the text of the first run with it
+	disk   checkpoint.Disk   // tests make it fail
 }
 
 // cell is a point of a series; it has a run for each seed.
@@ -50,7 +50,7 @@ type Planned struct {
 
 	cell     *cell
 	identity string
-	former   string // its identity in logs that were begun before there was Canonical
+	former   string // its identity in logs from before runconfig.Run.Canonical existed
 }
 
 // Names in an experiment's folder.
@@ -91,7 +91,8 @@ func (c *Config) Plan(ctx context.Context, zoo models.Zoo, out string) (*Plan, e
 	return p, nil
 }
 
-// addCells adds the points of a series whose settings come from a key of the experiment's config.
+// addCells adds a cell for each point of a series. key is the key of the series' settings in
+// the config.
 func (p *Plan) addCells(s Series, key string) error {
 	c := p.Config
 	common := append([]Assignment{{Text: "device.threads=1"}}, assignments(c.Set, "set")...)

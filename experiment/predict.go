@@ -113,8 +113,8 @@ func (c *cell) row(runs, done int, seconds float64, own []string) []string {
 	return append(row, threeDigits(c.first.flops()/1e12), threeDigits(seconds), strings.Join(own, " "))
 }
 
-// threeDigits formats a positive number with at least its first three digits, and without an
-// exponent if it is large.
+// threeDigits formats a positive number with three significant digits; from 100 on it rounds
+// to an integer, so that there is no exponent.
 func threeDigits(v float64) string {
 	if v >= 100 {
 		return figure.Thousands(int64(math.Round(v)))

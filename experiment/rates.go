@@ -17,7 +17,8 @@ func rateAt(rung int) float64 {
 // rungOf returns the rung nearest to a rate.
 func rungOf(rate float64) int { return int(math.Round(4 * math.Log10(rate/rateAt(0)))) }
 
-// Limits of a search: the distance from its start, and the largest train.lr, 10.
+// Limits of a search: the distance from its start in rungs, and the rung of the largest
+// train.lr, 10.
 const (
 	mostRungs = 8
 	highest   = 16
@@ -39,8 +40,8 @@ func (l ladder) best() (rung int, found bool) {
 	return rung, found
 }
 
-// next returns the rungs to try, which can be tried at the same time: the start and both its
-// neighbours, and then the one beyond the best as long as that is at an end. If all rates so far
+// next returns the rungs to try next, which can be tried at the same time: first the start and
+// both its neighbours, then the untried neighbour of the best rung. If all rates so far have
 // diverged, it returns the rung below them.
 func (l ladder) next() (rungs []int) {
 	best, found := l.best()

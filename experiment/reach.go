@@ -37,8 +37,8 @@ func (s Reach) target(r *Results, seed uint64) float64 {
 	return math.NaN()
 }
 
-// title says which loss to reach, and line is its name in the picture; height is its mean over
-// seeds.
+// title returns the report's title, which names the loss to reach, the name of its line in the
+// picture, and the line's height, the mean of the loss over seeds.
 func (s Reach) title(r *Results) (title, line string, height float64) {
 	if s.Target > 0 {
 		return fmt.Sprintf("To the loss %.4f", s.Target), fmt.Sprintf("loss %.4g", s.Target), s.Target
@@ -117,8 +117,8 @@ func (c Result) reach(targetOf func(seed uint64) float64) moments {
 	return m
 }
 
-// of returns a need as shares of another series' need for the same seed. For a need that all runs
-// share, it returns one share.
+// of returns a need divided by that of another series, seed by seed. For a need that is the
+// same for all runs it returns a single ratio.
 func (m moments) of(need int, other moments) []float64 {
 	if need == 0 || need == len(m.needs)-1 {
 		return []float64{m.needs[need][0] / other.needs[need][0]}
@@ -146,8 +146,8 @@ func share(of []float64) string {
 	return " (" + plusMinus(e, "%.0f%%") + ")"
 }
 
-// curve returns the mean over seeds of the losses during training, with standard errors, over
-// millions of tokens.
+// curve returns the losses during training over millions of tokens: their means over seeds,
+// with standard errors.
 func (c Result) curve() figure.Series {
 	s := figure.Series{Name: c.Name(), Marks: true}
 	for i, e := range c.runs[0].Evaluations {

@@ -26,7 +26,8 @@ type Run struct {
 	steps []trainer.Metrics
 }
 
-// ReadRuns reads the folders of runs. It warns if a run was trained on another text than the first.
+// ReadRuns reads the folders of runs. It warns about a run that was trained on another text
+// than the first.
 func ReadRuns(zoo models.Zoo, folders []string) (all []Run, warnings []string, err error) {
 	var first *runconfig.Run
 	for _, folder := range folders {

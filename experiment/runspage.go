@@ -16,8 +16,8 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// RunsPage returns the page of "report": what runs have logged, the curves of all in common charts.
-// Its text is the first section's; "" is none.
+// RunsPage returns the page of the command report: what runs have logged, with the curves of
+// all runs in common charts. The first section begins with text, unless that is "".
 func RunsPage(all []Run, text string) (page.Page, error) {
 	p := page.Page{Title: "Training: " + strings.Join(folders(all), ", ")}
 	if len(all) > 3 {
@@ -109,7 +109,7 @@ const (
 	newsMost   = 20   // rows of newsTable for each run
 	curveMost  = 1000 // points of a curve on the page
 	depthsMost = 8    // curves of a chart over depth
-	farApart   = 30   // ratio of two runs' largest values from which on a chart is logarithmic
+	farApart   = 30   // a chart becomes logarithmic if the largest values of two runs have at least this ratio
 )
 
 // losses charts training and validation loss over tokens, time and FLOPs.
@@ -154,7 +154,8 @@ func stepsChart(all []Run, chart figure.Lines, value func(trainer.Metrics) float
 	return chart
 }
 
-// insideSections shows what a run has logged about its inside: norms and mixing coefficients.
+// insideSections shows what a run has logged about the inside of the model: norms and mixing
+// coefficients.
 func (r *Run) insideSections() (sections []page.Section) {
 	var moves mixing.History
 	for _, m := range r.steps {

@@ -9,9 +9,9 @@ import (
 	"github.com/residua-go/residua/internal/stats"
 )
 
-// Scaling trains models of increasing size for each series and fits a power law to the loss over
-// non-embedding parameters, FLOPs, tokens and time (Mak and Flanigan 2025, figures 2 and 4; Kaplan
-// et al. 2020, section 3).
+// Scaling trains models of increasing size for each series and fits power laws of the loss
+// over non-embedding parameters, FLOPs, tokens and time (Mak and Flanigan 2025, figures 2 and
+// 4; Kaplan et al. 2020, section 3).
 type Scaling struct {
 	Sizes map[string][][]string `yaml:"sizes" default:"required" help:"for each series its sizes, the smallest first, each a list of settings, as in {rmt: [[model.layers=2], [model.layers=4]]}"`
 }

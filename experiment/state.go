@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// state is the part of a log that concerns a cell.
+// state is what the log says about a cell.
 type state struct {
 	runs   []Record   // one for each seed, at the best rate if rates are searched
 	tried  []Record   // if rates are searched: the runs of seed 0, by rate
@@ -47,8 +47,8 @@ func (c *cell) seeds() []uint64 {
 	return all
 }
 
-// search processes the rates of a search. It returns the best rate, or 0 if there is none yet or
-// another rate has to be tried first.
+// search follows the search for the best rate as far as the log goes. It returns the best
+// rate, or 0 if there is none yet or another rate has to be tried first.
 func (s *state) search(c *cell) (rate float64, err error) {
 	l := ladder{rungOf(c.first.Run.Train.LR), map[int]float64{}}
 	for rungs := l.next(); len(rungs) > 0 && len(s.todo) == 0; rungs = l.next() {

@@ -101,8 +101,8 @@ func differenceBars(cells []Result) figure.Bars {
 	return bars
 }
 
-// differences is a table of differences. It has a row for each cell of a group after the first,
-// with which the others are compared.
+// differences returns a table of differences. In each group, the cells after the first are
+// compared with the first, in a row each.
 func differences(title string, groups ...[]Result) figure.Table {
 	t := figure.NewTable(title, "lrrrrr", "", "pairs", "difference", "of the first", "standard deviation", "p (paired t-test)")
 	for _, cells := range groups {
@@ -115,7 +115,7 @@ func differences(title string, groups ...[]Result) figure.Table {
 	return t
 }
 
-// pairedDifferences lists b's losses minus a's with the same seeds.
+// pairedDifferences returns b's losses minus those of a, for the seeds that both have.
 func pairedDifferences(a, b Result) []float64 {
 	var all []float64
 	for _, x := range a.runs {

@@ -13,11 +13,12 @@ import (
 //	      = sum of Contributions + Others + Constant + Remainder
 type Attribution struct {
 	Logit         float64        `json:"logit"`         // as the run computed it, before a soft cap
-	Writers       []Contribution `json:"writers"`       // each writer's sum, in the order of the run
+	Writers       []Contribution `json:"writers"`       // the sum of each writer's parts, in the order of the run
 	Contributions []Contribution `json:"contributions"` // the largest parts of writers, and all heads and experts, the largest first
 	Others        float64        `json:"others"`        // sum of all other parts
 	Constant      float64        `json:"constant"`      // the biases of norms
-	// Remainder is rounding and, if a change was made to the stream itself, what the change wrote.
+	// Remainder is the rounding error and, if the stream itself was changed, what the change
+	// wrote.
 	Remainder float64 `json:"remainder"`
 }
 
@@ -29,7 +30,7 @@ type Contribution struct {
 	Change *Change `json:"change,omitempty"`
 }
 
-// contributionsMost is how many parts are listed that are not heads.
+// contributionsMost is the number of parts listed in addition to heads and experts.
 const contributionsMost = 60
 
 // attribution lists the largest terms.
@@ -53,7 +54,7 @@ func (e *Explorer) attribution(a *analysis.Attribution) Attribution {
 	return out
 }
 
-// contribution returns a term: a whole writer's, or that part's.
+// contribution converts a term: that of a whole writer, or that of one part.
 func (e *Explorer) contribution(c analysis.Contribution, whole bool) Contribution {
 	out := Contribution{Name: c.Name(), Contribution: c}
 	i := slices.IndexFunc(e.about.Writers, func(w Writer) bool { return w.Name == c.Writer })

@@ -41,7 +41,8 @@ type change struct {
 	direction []float64 // what to add
 }
 
-// changes checks a request's changes, and computes directions by running the model.
+// changes checks a request's changes and computes their directions, for which it may run the
+// model.
 func (e *Explorer) changes(asked []Change) ([]change, error) {
 	if len(asked) > changesMost {
 		return nil, check.Value("changes", fmt.Sprintf("at most %d", changesMost), len(asked))
@@ -137,7 +138,7 @@ func (e *Explorer) lastOf(c change, field, text string) ([]float64, error) {
 	return a.OfToken(c.At, len(ids)-1)
 }
 
-// at returns the change of some entries as an Intervention.
+// at returns the change, restricted to some entries, as an Intervention.
 func (c change) at(at cache.At) cache.Intervention {
 	if c.Scale != nil {
 		return cache.Scale(c.Activation, at, *c.Scale)
@@ -145,7 +146,7 @@ func (c change) at(at cache.At) cache.Intervention {
 	return cache.Steer(c.Activation, at, c.direction, c.Add.Times)
 }
 
-// of returns a change of a row of tokens whose first token is at position first.
+// of returns the change for a row of tokens that begins at position first of the text.
 func (c change) of(first, tokens int) []cache.Intervention {
 	if c.Tokens == nil {
 		return []cache.Intervention{c.at(c.At)}
@@ -168,8 +169,8 @@ func interventions(all []change, row int) []cache.Intervention {
 	return replace
 }
 
-// changer makes changes while a text is generated. It counts the tokens that have passed each
-// activation.
+// changer makes changes while a text is generated. For each activation it counts the tokens
+// that have passed.
 type changer struct {
 	sites   map[string]cache.Activation
 	changes []change

@@ -35,7 +35,7 @@ type Views[V any] struct {
 // View shows one run at a position.
 type View struct {
 	Next        []Alternative `json:"next"`   // the likeliest next tokens
-	Target      Prediction    `json:"target"` // of the target
+	Target      Prediction    `json:"target"` // prediction of the target token
 	Against     *Prediction   `json:"against,omitempty"`
 	Attribution Attribution   `json:"attribution"`
 	Lens        []LensPoint   `json:"lens"`
@@ -78,8 +78,8 @@ func (e *Explorer) answerAttention(w http.ResponseWriter, r *http.Request) error
 	return look(e, w, r, e.patternNames, e.patterns)
 }
 
-// look decodes a Look, runs the model, and answers with what tell returns for the untouched run and
-// then for the changed one.
+// look decodes a Look and runs the model. It answers with the results of tell for the
+// untouched run and, if there are changes, for the changed one.
 func look[V any](e *Explorer, w http.ResponseWriter, r *http.Request, names []string, tell func(l *Look, run *cache.Cache) (V, error)) error {
 	var l Look
 	if err := e.read(w, r, &l); err != nil {

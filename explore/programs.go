@@ -87,7 +87,7 @@ type generator struct {
 	changer *changer
 }
 
-// generator returns one that can change the activations that all the changes name.
+// generator returns a generator that can change the activations that the changes name.
 func (e *Explorer) generator(all []change) (*generator, error) {
 	c := &changer{sites: e.sites}
 	hooks := c.hooks(all)

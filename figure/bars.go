@@ -21,7 +21,7 @@ const (
 	numberGap  = 4.0   // between a bar's end and its number
 )
 
-// series returns the series; bars without series become one that has no name.
+// series returns the series; Bars without Series are one series without a name.
 func (b Bars) series() []BarSeries {
 	if len(b.Series) > 0 {
 		return b.Series
@@ -35,7 +35,7 @@ func (b Bars) layout(t typesetter) picture {
 	if n > 1 {
 		row = n*groupPitch + groupGap
 	}
-	gap := 1 - n*groupPitch/row // share of it between groups
+	gap := 1 - n*groupPitch/row // share of the distance between labels that is left between groups
 	if row = min(row, barsHeight/labels); row <= 3*n {
 		gap = 0
 	}
@@ -87,9 +87,9 @@ func (b Bars) errorOf(i int) float64 {
 	return math.Abs(b.Errors[i])
 }
 
-// add adds the bars of a series, with the given thickness and offset below their labels in rows,
-// with error bars and, if there is room, numbers. If there are more bars than fit, only the longest
-// ones are visible, without error bars.
+// add adds the bars of a series with their error bars and, if there is room, numbers. thick is
+// the bars' thickness, below their offset from their labels; both are shares of a row. If
+// there are more bars than fit, only the longest ones are visible, without error bars.
 func (b Bars) add(c chart, series int, values []float64, thick, below float64) {
 	labels, n := float64(len(b.Labels)), float64(len(b.series()))
 	if most := int(barsHeight / n); len(values) > most {

@@ -38,7 +38,7 @@ func (t typesetter) chart(title string, width, height float64) chart {
 	return c
 }
 
-// styled sets our font in one of gonum's text styles.
+// styled changes one of gonum's text styles to our font and size.
 func (t typesetter) styled(s typeset.Style, size float64, bold bool) typeset.Style {
 	s.Color, s.Font, s.Handler = black, sans(size, bold), t
 	return s

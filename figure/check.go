@@ -34,8 +34,8 @@ func named(f Figure, err error) error {
 	return errors.WithMessagef(err, "%s %q", kind, f.Heading())
 }
 
-// counted requires as many items as expected; without says what it means to have none, "" if some
-// are required.
+// counted returns an error unless got is want. without says what no items at all would mean;
+// "" if some are required.
 func counted(got, want int, what, without string) error {
 	switch {
 	case got == want:
@@ -46,7 +46,7 @@ func counted(got, want int, what, without string) error {
 	return errors.Errorf("want %d %s, got %d%s", want, what, got, without)
 }
 
-// optional does the same for a list that may be nil.
+// optional is like counted, but accepts a nil list.
 func optional[T any](list []T, want int, what, without string) error {
 	if list == nil {
 		return nil
@@ -54,7 +54,7 @@ func optional[T any](list []T, want int, what, without string) error {
 	return counted(len(list), want, what, without)
 }
 
-// even requires rows of the same length.
+// even returns an error unless all rows have the length want.
 func even[Row ~[]T, T any](rows []Row, want int, what string) error {
 	for i, row := range rows {
 		if err := counted(len(row), want, what, ""); err != nil {

@@ -44,8 +44,9 @@ func (c colouring) at(v float64) float64 {
 	return max(0, min(1, (v-c.low)/(c.high-c.low)))
 }
 
-// image returns an image of the given size in pixels, with the values' cells as colours. If cells
-// are smaller than pixels, a pixel shows the strongest colour; it is transparent without a value.
+// image returns an image of the given size in pixels, in which each value fills its cell with
+// its colour. If cells are smaller than pixels, a pixel shows the strongest colour among its
+// cells; it is transparent if they have no value.
 func (c colouring) image(values [][]float64, width, height int) image.Image {
 	const shades = 255
 	palette := color.Palette{color.NRGBA{}}
@@ -71,7 +72,8 @@ func (c colouring) image(values [][]float64, width, height int) image.Image {
 	return picture
 }
 
-// strongest returns the strongest value of the columns at x, if the image has width pixels.
+// strongest returns the strongest value among the columns that share pixel x of an image of
+// the given width.
 func (c colouring) strongest(rows [][]float64, x, width int) float64 {
 	strongest := math.NaN()
 	for _, row := range rows {

@@ -5,7 +5,7 @@ import "strconv"
 // Count returns the unit in which counts up to largest are drawn, and its name: 1e6 and "million
 // tokens" for tokens.
 func Count(of string, largest float64) (unit float64, name string) {
-	const least = 2 // a unit is used for counts of at least this many of it
+	const least = 2 // a unit is used from this many of it on
 	for _, u := range []struct {
 		size float64
 		name string

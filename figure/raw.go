@@ -22,7 +22,7 @@ func (s Series) typicalRange(y scale) []float64 {
 	return []float64{values[extreme], values[len(values)-1-extreme]}
 }
 
-// windows is the length of a curve in windows of its moving average.
+// windows is how many windows of the moving average a curve consists of.
 const windows = 50
 
 // Smoothed returns the series with its moving average as Y and its own values as Raw. A window
@@ -35,7 +35,7 @@ func (s Series) Smoothed() Series {
 		return s
 	}
 	n := float64(len(s.Y))
-	sums, counts := make([]float64, len(s.Y)+1), make([]float64, len(s.Y)+1) // sums over the values before each
+	sums, counts := make([]float64, len(s.Y)+1), make([]float64, len(s.Y)+1) // prefix sums: over the values before each index
 	for i, v := range s.Y {
 		sums[i+1], counts[i+1] = sums[i], counts[i]
 		if finite(v) {

@@ -25,7 +25,7 @@ const (
 	tinySize  = 8.5 // names along crowded axes
 )
 
-// typesetter measures and writes text, also that of gonum's plots.
+// typesetter measures and writes text, including the text of gonum's plots.
 type typesetter struct {
 	typeset.Plain
 	escape bool // write codes for characters that the font lacks; otherwise leave them to the viewer's fonts

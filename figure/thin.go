@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// every returns the smallest round number k for which k steps of the given size provide the needed
-// space: every k-th of many labels is shown.
+// every returns the smallest round number k such that k steps of the given size are at least
+// as long as needed: then every k-th label is shown.
 func every(step, needed float64) int {
 	for power := 1; ; power *= 10 {
 		for _, factor := range []int{1, 2, 5} {

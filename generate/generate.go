@@ -8,15 +8,15 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// Generate continues a prompt and calls emit, if not nil, with each Piece as soon as its text is
-// certain. If the prompt ends inside a character that the first tokens complete, the character
-// belongs to the text. Generate holds back what may become one of the request's stop strings until
-// that is decided.
+// Generate continues a prompt and calls emit, if not nil, with each Piece as soon as its text
+// is certain. If the prompt ends inside a character and the first tokens complete it, the
+// whole character belongs to the text. Generate holds back text that may become one of the
+// request's stop strings until that is decided.
 //
-// When the window is full, the model keeps its last half and goes on. If Generate returns an error,
-// its own, ctx's or emit's, the Result describes the text emitted before it. A model without a
-// tokenizer reads and writes ids alone. If a request has to wait and the queue is full, the error
-// is ErrBusy.
+// When the window is full, the model keeps the last half of it and goes on. If Generate
+// returns an error (its own, ctx's or emit's), the Result describes the text emitted before
+// it. A model without a tokenizer reads and writes only ids. If a request would have to wait
+// and the queue is full, the error is ErrBusy.
 //
 // Several calls may run at a time, and none delays the text of another: emit is called in the
 // goroutine that called Generate, while the model goes on. The result of a request does not depend

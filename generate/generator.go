@@ -19,10 +19,11 @@ var (
 	ErrClosed = errors.New("generate: the generator is closed")
 )
 
-// Generator continues texts with one model, several at a time: each has a row in one cache of keys
-// and values. A prompt is read many tokens a run; between such runs, one run generates the next
-// token of every text whose prompt has been read. A Generator shares the Store: if it is made while
-// a run trains, it uses the current weights. It is safe for concurrent use.
+// Generator continues texts with one model, several at a time: each text has a row in one
+// cache of keys and values. A prompt is read many tokens at a time; between these runs of the
+// model, one run generates the next token of every text whose prompt has been read. A
+// Generator shares the Store: if it is made while a run trains, it uses the current weights.
+// It is safe for concurrent use.
 type Generator struct {
 	tokenizer data.Tokenizer // nil: the model has none
 	vocab     int            // size of the model's vocabulary

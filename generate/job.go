@@ -18,15 +18,16 @@ type job struct {
 	prompt  []int32
 	text    *text
 	draw    *sampler
-	row     int // of the cache
+	row     int // its row in the cache
 
 	context []int32 // tokens that the row holds
 	next    []int32 // tokens that have to pass through the model
-	silent  int     // how many of next, from its beginning, need no logits
+	silent  int     // how many tokens at the beginning of next need no logits
 	scored  []Token // tokens of the prompt scored so far, with Request.PromptLogProbs
 	scoring bool
 	tokens  int // number of tokens generated
-	// answering tells that the prompt is done, and emitted if the request asks for it.
+	// answering tells whether the prompt has been read, and emitted if the request asks for
+	// it.
 	answering bool
 
 	abandoned atomic.Bool // the caller has gone
@@ -67,12 +68,12 @@ func (j *job) take() (pieces []Piece, over bool, err error) {
 	return pieces, !j.ended.IsZero(), j.err
 }
 
-// end ends the job, with an error or for a reason to stop.
+// end ends the job, with an error or with the reason why the text ended.
 func (j *job) end(stop Stop, err error) {
 	j.tell(func() { j.ended, j.stop, j.err = time.Now(), stop, err })
 }
 
-// time returns how long the tokens have taken so far.
+// time returns the time spent on the generated tokens so far.
 func (j *job) time() time.Duration {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -85,7 +86,7 @@ func (j *job) time() time.Duration {
 	return j.ended.Sub(j.begun)
 }
 
-// start prepares the tokens that have to be read first.
+// start decides which tokens have to be read first.
 func (j *job) start() {
 	if j.scoring = j.request.PromptLogProbs; j.scoring {
 		j.scored = append(j.scored, newToken(j.prompt[0], nil, j.g.tokenizer, 0))
@@ -101,7 +102,8 @@ func (j *job) start() {
 	j.begin(nil)
 }
 
-// begin ends the prompt. Its tokens are emitted with it if they have been scored.
+// begin ends the reading of the prompt and emits it if the request asks for it, with its
+// tokens if these have been scored.
 func (j *job) begin(scored []Token) {
 	j.text.prompt(j.prompt, scored, j.request.Echo)
 	j.answering = true
@@ -114,8 +116,8 @@ func (j *job) begin(scored []Token) {
 	}
 }
 
-// restart clears the row. The row then reads recent, of which only the last token needs logits, and
-// then more.
+// restart clears the row and schedules new tokens to read: recent, of which only the last
+// needs logits, then more.
 func (j *job) restart(recent, more []int32) {
 	j.g.machine.cache.Reset(j.row)
 	j.context, j.next, j.silent = j.context[:0], slices.Concat(recent, more), len(recent)-1
@@ -129,7 +131,7 @@ func (j *job) slide() {
 	}
 }
 
-// fits returns as many of the tokens to read as fit in the window.
+// fits returns the tokens to read next, as many as the window has room for.
 func (j *job) fits() []int32 {
 	return j.next[:min(len(j.next), j.g.Window()-len(j.context))]
 }
@@ -152,7 +154,7 @@ func (j *job) isOver() bool {
 	return !j.ended.IsZero()
 }
 
-// use takes the logits for the token after the last one.
+// use takes the logits that predict the token after the last one.
 func (j *job) use(logits []float32) {
 	switch {
 	case !finite(logits) && j.scoring:

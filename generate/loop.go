@@ -58,7 +58,7 @@ func (g *Generator) admit() *job {
 	return j
 }
 
-// release counts down for a request that has ended.
+// release frees the place of a request that has ended.
 func (g *Generator) release() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

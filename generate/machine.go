@@ -18,8 +18,8 @@ type shape struct {
 	all          bool // logits of all tokens, instead of one per row
 }
 
-// machine passes tokens through the model. It compiles programs of several shapes when they are
-// first needed, over one cache.
+// machine runs the model on tokens. It compiles programs of several shapes, each when it is
+// first needed; all share one cache.
 type machine struct {
 	spec     models.Spec
 	options  graph.ProgramOptions
@@ -85,8 +85,8 @@ func (m *machine) piece(n int) (tokens, program int) {
 	return min(n, program), program
 }
 
-// read passes a text's next tokens through the model. It returns how many it has read, and the
-// logits of all of them or of the last, valid until the next run.
+// read runs the model on a text's next tokens. It returns how many of them it has read, and
+// the logits of all of these (with all) or of the last one, valid until the next run.
 func (m *machine) read(row int, ids []int32, all bool) (n int, logits []float32, err error) {
 	n, tokens := m.piece(len(ids))
 	p, err := m.program(shape{1, tokens, all})
@@ -104,8 +104,8 @@ func (m *machine) read(row int, ids []int32, all bool) (n int, logits []float32,
 	return n, logits, err
 }
 
-// step passes one token of each of some texts through the model and returns their logits, valid
-// until the next run.
+// step runs the model on one token of each of some texts and returns their logits, valid until
+// the next run.
 func (m *machine) step(rows []int, ids []int32) ([]float32, error) {
 	p, err := m.program(shape{rows: min(ceilPower(len(rows)), m.cache.Rows()), tokens: 1})
 	if err != nil {

@@ -42,9 +42,9 @@ type Options struct {
 	// Queue is how many more requests may wait before the next one is refused with ErrBusy; 0:
 	// 1024.
 	Queue int
-	// Hooks watch or change named activations of the tokens that pass through the model: in order,
-	// each token once unless the window slides, one text at a time and one token a run. Attention
-	// patterns cannot be hooked here.
+	// Hooks watch or change named activations of the tokens that pass through the model.
+	// Tokens pass in order, one text and one token at a time, each once unless the window
+	// slides. Attention patterns cannot be hooked here.
 	Hooks graph.Hooks
 }
 

@@ -27,8 +27,9 @@ type Request struct {
 	Echo  bool // emit the prompt before the text that continues it
 
 	Tokens int `yaml:"tokens" default:"200" help:"generate at most <N> tokens"`
-	// Stop lists strings that end the text. The text ends before the first of them to be complete
-	// in what is generated, however it is split into tokens. The prompt may contain them.
+	// Stop lists strings that end the text. The text ends before the stop string that is
+	// completed first, however the string is split into tokens. The prompt may contain stop
+	// strings.
 	Stop []string `yaml:"stop" help:"stop where the model generates <TEXT>, which is left out; may be repeated"`
 
 	// The settings below change the logits l and choose among the tokens, in this order, as Hugging
@@ -156,8 +157,9 @@ func (r Result) TokensPerSecond() float64 {
 	return float64(r.Tokens) / r.Time.Seconds()
 }
 
-// SampleSeed returns the seed for sample i of several drawn with one seed: the seed itself for
-// sample 0, and numbers below 2^53, which every JSON reader keeps exactly, for the others.
+// SampleSeed returns the seed of sample i when several samples are drawn with one seed: the
+// seed itself for sample 0, and for the others numbers below 2^53, which every JSON reader
+// keeps exactly.
 func SampleSeed(seed uint64, i int) uint64 {
 	if i == 0 {
 		return seed

@@ -36,7 +36,7 @@ func (s *stops) flush() string {
 	return text
 }
 
-// begun returns the length of the longest end of text with which a stop string begins.
+// begun returns the length of the longest end of text that is the beginning of a stop string.
 func (s *stops) begun(text string) int {
 	longest := 0
 	for _, stop := range s.strings {

@@ -2,30 +2,31 @@ package pretrained
 
 import "github.com/residua-go/residua/models"
 
-// Architecture is a class of models of Hugging Face's transformers that can be read and written:
-// the keys of its config.json, and which of its tensors our parameters correspond to. The function
-// architectures lists ours, each defined in a file with its tables; models.Zoo.WithKinds adds one
-// from another module, which may bring the Python class itself (CodeFile, Code).
+// Architecture describes a class of models of Hugging Face's transformers that can be read and
+// written: the keys of its config.json, and the tensors that correspond to our parameters. The
+// function architectures lists those built in, each defined in its own file with its tables.
+// models.Zoo.WithKinds adds one from another module, which may bring the Python class itself
+// (CodeFile, Code).
 type Architecture struct {
 	Type     string                                  // model_type
 	Class    string                                  // class in transformers, with a language model's head
 	Stream   string                                  // kind of the residual stream; "": Check says which
-	Keys     string                                  // table of config.json, whose rows are described at configKey; "": Read reads everything
+	Keys     string                                  // table of config.json, in the format of configKey; "": Read reads everything
 	Defaults string                                  // transformers' defaults for keys missing from config.json, as a JSON object
 	Read     func(m *Described, config []byte) error // reads what the table cannot say
 	Write    func(models.Spec) map[string]any        // returns the keys and values that Read reads
-	Check    func(models.Spec) error                 // tells whether the class can compute a model, for conditions that config.json cannot express; nil: it can compute all
+	Check    func(models.Spec) error                 // returns an error if the class cannot compute a model, for conditions that config.json cannot express; nil: it can compute all
 	GGUF     *GGUFForm                               // nil: llama.cpp does not support it
-	// ZeroBiases says that the class has biases, which are written as zeros for a model without
-	// any.
+	// ZeroBiases says that the class always has biases. For a model without biases they are
+	// written as zeros.
 	ZeroBiases     bool
-	CodeFile, Code string         // for a class that transformers does not have: modeling_NAME.py and its text
+	CodeFile, Code string         // for a class that transformers does not have: the name of its Python file, modeling_NAME.py, and the file's text
 	Tokenizers     map[int]string // our tokenizers by size of the vocabulary, for folders without a tokenizer.json
 
-	Prefix  string   // prefix of all tensors but the head, in files of the model with a head; files of the model without a head have no prefix
-	Head    string   // the unembedding [V, D]; if it is tied, files may leave it out
+	Prefix  string   // prefix of the names of all tensors but the head's; files without a head lack the prefix
+	Head    string   // name of the unembedding's tensor [V, D]; files of a model with tied embeddings may lack it
 	Unused  []string // suffixes of the names of tensors that some files hold but that are not parameters
-	Tensors string   // table of a layout, whose rows are described at row; "": files hold our parameters unchanged
+	Tensors string   // table of a layout, in the format of row; "": files hold our parameters unchanged
 
 	sizes map[byte]int // sizes of the table's axes that not every model has
 }

@@ -58,8 +58,8 @@ func (d Description) Metadata() (map[string]string, error) {
 	return map[string]string{checkpoint.MetadataConfig: string(text)}, errors.WithStack(err)
 }
 
-// Tokenizer returns the tokenizer by which the model reads text. For a model that only takes token
-// ids, the error wraps ErrNoTokenizer.
+// Tokenizer returns the tokenizer of the model. If the model only takes token ids, the error
+// wraps ErrNoTokenizer.
 func (d Description) Tokenizer() (data.Tokenizer, error) {
 	if d.Data.Tokenizer == "" {
 		return nil, errors.Wrapf(ErrNoTokenizer, "want token ids, each below %d, not text", d.Spec.Vocab)
@@ -67,7 +67,7 @@ func (d Description) Tokenizer() (data.Tokenizer, error) {
 	return data.TokenizerOf(d.Data.Source, d.Data.Tokenizer)
 }
 
-// check refuses a description that Open could not read back.
+// check returns an error if Open could not read a model with this description.
 func (d Description) check(store *graph.Store) error {
 	if d.Spec.IsZero() {
 		return errors.New("want a description with the model's Spec, got one without: models.Model.Spec returns it")
@@ -90,7 +90,7 @@ func (d Description) check(store *graph.Store) error {
 	return d.holds(store)
 }
 
-// holds checks that a Store has exactly the model's parameters.
+// holds returns an error unless a Store has exactly the model's parameters.
 func (d Description) holds(store *graph.Store) error {
 	if want, got := d.Spec.Cost().Parameters, store.Size(); want != got {
 		return errors.Wrapf(ErrOtherModel, "the model has %d parameters, the store %d", want, got)

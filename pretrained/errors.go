@@ -12,8 +12,8 @@ var (
 	ErrNoTokenizer = errors.New("the model has no tokenizer")
 	// ErrNoCorpus is the error of Evaluate, called without a text, if the model names no corpus.
 	ErrNoCorpus = errors.New("the model names no corpus whose validation split could be scored: name a text")
-	// ErrOtherModel is the error for parameters that do not belong to the model that they are given
-	// for.
+	// ErrOtherModel is the error for parameters that do not fit the model for which they are
+	// given.
 	ErrOtherModel = errors.New("the parameters are of another model")
 )
 

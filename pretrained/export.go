@@ -126,7 +126,8 @@ func (a Architecture) fits(c models.Spec) error {
 	return errors.Wrap(err, a.Type)
 }
 
-// checkNoSeparator refuses a model whose mask ends at a separator, which only our own format keeps.
+// checkNoSeparator returns an error for a model whose attention mask depends on a separator,
+// which only Residua's own format can express.
 func checkNoSeparator(c models.Spec) error {
 	if c.MaskDocuments && c.Separator > 0 {
 		return errors.Errorf("data.source: want a source without a separator, after which attention sees nothing before it, got separator %d", c.Separator)

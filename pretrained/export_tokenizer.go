@@ -51,8 +51,8 @@ func (m *Model) tokenizerFiles() (tokenizerFiles, error) {
 	return files, nil
 }
 
-// builtIn returns the name of the tokenizer in a file: bytes or gpt2 if the file is what we would
-// export for these.
+// builtIn returns the name of the tokenizer in a file: bytes or gpt2 if the file is the one
+// that an export writes for these, otherwise the file's path.
 func builtIn(file string, t data.Tokenizer) (string, error) {
 	text, err := regular.Read(file, maxTokenizerFile)
 	if err != nil {
@@ -83,8 +83,8 @@ func sameJSON(a, b []byte) bool {
 // tokenizerFile is the name of the file with the tokenizer in a Hugging Face folder.
 const tokenizerFile = "tokenizer.json"
 
-// copy takes the files next to a tokenizer.json, and the special ids in the config.json there, if
-// there is one.
+// copy adds the tokenizer.json at path and the tokenizer's other files next to it, and takes
+// the special ids from the config.json there, if there is one.
 func (t *tokenizerFiles) copy(path string) error {
 	for _, name := range []string{tokenizerFile, "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"} {
 		file := filepath.Join(filepath.Dir(path), name)

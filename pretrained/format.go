@@ -20,9 +20,9 @@ type Importer interface {
 	// Recognises tells whether the file or folder at path has the format, by file names or first
 	// bytes.
 	Recognises(path string) bool
-	// Import reads the model at path. It sets the model's Description; its Store, which Serve makes
-	// from tensors with our names and shapes; and in its Source the ModelPath for errors, and
-	// Warnings.
+	// Import reads the model at path. It sets the model's Description, its Store (by Serve,
+	// from tensors with our names and shapes), and in its Source the ModelPath, for errors,
+	// and the Warnings.
 	Import(zoo models.Zoo, path string) (*Model, error)
 }
 
@@ -51,12 +51,12 @@ type ExportOptions struct {
 	IDsAlone     bool   // gguf: write models without a tokenizer, too, which llama.cpp's server cannot open
 }
 
-// Importers lists those of a zoo, which are tried first, and ours.
+// Importers lists the importers of a zoo, which are tried first, and the built-in ones.
 func Importers(zoo models.Zoo) []Importer {
 	return append(models.KindsOf[Importer](zoo), huggingFace{}, rmtLayout{})
 }
 
-// Exporters lists ours and those of a zoo.
+// Exporters lists the built-in exporters and those of a zoo.
 func Exporters(zoo models.Zoo) []Exporter {
 	return append([]Exporter{ownFile{}, huggingFace{}, rmtLayout{}, gguf{}}, models.KindsOf[Exporter](zoo)...)
 }
@@ -74,8 +74,8 @@ func ImporterOf(zoo models.Zoo, path string) (Importer, error) {
 	return nil, errors.Errorf("want %s", strings.Join(wants, ", or "))
 }
 
-// Export writes the model by the Exporter of its zoo with that format, and returns notes for
-// whoever reads the result.
+// Export writes the model with the Exporter for the given format and returns notes for whoever
+// reads the result.
 func (m *Model) Export(format, path string, o ExportOptions) (notes []string, err error) {
 	e, err := models.Find("format", Exporters(m.Zoo), format)
 	if err != nil {

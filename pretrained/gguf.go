@@ -47,7 +47,7 @@ func ggufTypes() []ggufType {
 	return []ggufType{{"f16", checkpoint.GGUFF16, 1}, {"bf16", checkpoint.GGUFBF16, 32}, {"q8_0", checkpoint.GGUFQ8, 7}}
 }
 
-// ggufTypeNamed returns the type with that name, F32 for any other name.
+// ggufTypeNamed returns the type with that name, or F32 if the name is unknown.
 func ggufTypeNamed(name string) ggufType {
 	for _, t := range ggufTypes() {
 		if t.name == name {
@@ -111,7 +111,8 @@ func (m *Model) ggufArchitecture() (Architecture, error) {
 	return a, nil
 }
 
-// ggufTensors returns the model's parameters in GGUF's form, with linear maps [out, in].
+// ggufTensors returns the model's parameters with GGUF's names and axes; linear maps are [out,
+// in].
 func (a Architecture) ggufTensors(m *Model) ([]checkpoint.Tensor, error) {
 	if err := m.Store.ToHost(); err != nil {
 		return nil, err
@@ -171,8 +172,8 @@ func (m *Model) ggufMetadata(a Architecture, o ExportOptions) ([]checkpoint.GGUF
 	return m.ggufTokenizer(all)
 }
 
-// ggufTokenizer appends the tokenizer. Ids that the model has but the tokenizer does not get names
-// of unused tokens.
+// ggufTokenizer appends the tokenizer. Ids of the model that the tokenizer lacks become unused
+// tokens, [unusedN].
 func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntry, error) {
 	const normal, control, unused = 1, 3, 5
 	t, err := m.Tokenizer()

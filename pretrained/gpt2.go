@@ -25,8 +25,8 @@ func gpt2() Architecture {
 	}
 }
 
-// gpt2Keys is GPT-2's table of config.json. Dropout only matters for training;
-// reorder_and_upcast_attn is another order of the same sums.
+// gpt2Keys is GPT-2's table of config.json. The keys of dropout only matter for training;
+// reorder_and_upcast_attn only changes the order of sums.
 const gpt2Keys = `vocab_size                vocab
 n_positions                     seq
 n_embd                          stream.d_model

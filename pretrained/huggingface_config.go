@@ -13,9 +13,9 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// configKey is a row of an architecture's table of config.json: the key; the field of models.Config
-// that it sets, or = and the only value that models here have, or ! with the same meaning for a key
-// that is not written; and why.
+// configKey is a row of an architecture's table of config.json: the key (name); the field of
+// models.Config that it sets (ours), or = if the key must have the value want, or ! if it must
+// have that value and is not written; and the reason (why).
 type configKey struct{ name, ours, want, why string }
 
 // configKeys parses the table: each line is a row.

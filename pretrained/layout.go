@@ -20,14 +20,15 @@ type layout struct {
 	layers int
 }
 
-// row says where the entries of a tensor lie in one of our parameters. Axes are letters: if the
-// tensor's axes are VvR and the parameter's VRv, the tensor's entry (i, j, k) is the parameter's
-// (i, k, j). Tensors of one parameter lie side by side after its first axis, in the order of the
-// rows. In a name, %d is the number of a block; a tensor whose first axis is L holds all blocks.
+// row says where the entries of a tensor (theirs) lie in one of our parameters (ours). Axes
+// are letters: if the tensor's axes are VvR and the parameter's VRv, the tensor's entry (i, j,
+// k) is the parameter's (i, k, j). If several tensors make up one parameter, they lie side by
+// side along the axes after its first, in the order of the rows. In a name, %d is the number
+// of a block; a tensor whose first axis is L holds all blocks.
 type row struct{ ours, axes, theirs, theirAxes, gguf string }
 
-// layout parses the architecture's table: each line is a row with a row's columns, of which gguf
-// may be missing.
+// layout parses the architecture's table: each line is a row, with the columns ours, axes,
+// theirs, theirAxes and, optionally, gguf.
 func (a Architecture) layout(spec models.Spec) layout {
 	queries, keys := spec.HeadCount()*spec.HeadDim(), spec.KVHeads()*spec.HeadDim()
 	l := layout{Architecture: a, layers: spec.Layers, sizes: map[byte]int{'L': spec.Layers, 'V': spec.Vocab, 'T': spec.Seq, 'D': spec.Width(), 'F': spec.FeedForwardShape().Hidden,
@@ -42,7 +43,8 @@ func (a Architecture) layout(spec models.Spec) layout {
 	return l
 }
 
-// placed is a tensor, and where the entries of one of its layers lie in a parameter.
+// placed is a tensor, with the place of its entries in a parameter. It has one layer for each
+// block if it holds all blocks, otherwise one layer.
 type placed struct {
 	name          string
 	shape         []int
@@ -50,7 +52,7 @@ type placed struct {
 	layers        int
 	count         int  // number of entries of a layer
 	size          int  // size of a parameter
-	same          bool // a layer is the parameter, in the same order
+	same          bool // a layer's entries are the parameter's, in the same order
 	at            int  // index of the first entry in the parameter
 	axes, strides []int
 }
@@ -78,7 +80,7 @@ func (l layout) place(i, block int) placed {
 	} else {
 		p.ours = numbered(r.ours, block)
 	}
-	width := 0 // width of the parameter after its first axis
+	width := 0 // product of the parameter's axes after its first
 	for k, other := range l.rows {
 		if k == i {
 			p.at = width
@@ -105,7 +107,7 @@ func numbered(pattern string, block int) string {
 	return strings.Replace(pattern, "%d", strconv.Itoa(block), 1)
 }
 
-// entries returns the number of entries of axes.
+// entries returns the product of the sizes of axes.
 func (l layout) entries(axes string) int {
 	n := 1
 	for i := range len(axes) {
@@ -129,8 +131,8 @@ func (p placed) each(f func(their, our int)) {
 	}
 }
 
-// read returns the values of our parameters. Every tensor of the model must exist in its shape, and
-// no other tensor.
+// read returns the values of our parameters. tensors must have every tensor of the model, of
+// the right shape, and no other.
 func (l layout) read(tensors map[string]checkpoint.Tensor) (map[string][]float32, error) {
 	values := map[string][]float32{}
 	for p := range l.tensors() {

@@ -51,7 +51,8 @@ func readLlama(m *Described, text []byte) error {
 	return addRope(&m.Attention, text)
 }
 
-// writeLlama writes the positions in the forms of transformers before version 5 and since.
+// writeLlama writes the rotary positions in two forms: that of transformers before version 5,
+// and the present one.
 func writeLlama(spec models.Spec) map[string]any {
 	rope := ropeJSON(spec.Attention)
 	config := map[string]any{"rope_theta": rope.Theta, "rope_parameters": rope}

@@ -18,7 +18,7 @@ import (
 type Model struct {
 	Description
 	Zoo    models.Zoo   // the zoo with which it was opened
-	Store  *graph.Store // its parameters; it serves, so no graph adds to them
+	Store  *graph.Store // its parameters; graphs cannot add to them
 	Source checkpoint.Source
 	State  *checkpoint.State // state in the step folder around the file; nil for a file outside one
 

@@ -7,8 +7,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// qwen3 is Qwen3 (Yang et al. 2025, arXiv 2505.09388): Llama with norms on queries and keys, and
-// perhaps with windows in some layers.
+// qwen3 is Qwen3 (Yang et al. 2025, arXiv 2505.09388): Llama with norms on queries and keys
+// and, optionally, attention windows in some layers.
 func qwen3() Architecture {
 	return Architecture{
 		Type: "qwen3", Class: "Qwen3ForCausalLM", Stream: vectorStream(), GGUF: &GGUFForm{Eps: "attention.layer_norm_rms_epsilon"},

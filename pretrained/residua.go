@@ -16,8 +16,8 @@ import (
 var modelingResidua string
 
 // residua is the architecture for models that no class of transformers computes: the RMT, and
-// transformers with options that none of its classes has. The class comes with the folder.
-// config.json describes the model as our own files do, and tensors have our names.
+// transformers with options that no class has. Its Python class is written into the folder.
+// config.json describes the model as our own files do, and the tensors have our names.
 func residua() Architecture {
 	return Architecture{
 		Type: "residua", Class: "ResiduaForCausalLM", CodeFile: "modeling_residua.py", Code: modelingResidua,
@@ -54,7 +54,7 @@ func writeResidua(spec models.Spec) map[string]any {
 		"use_cache": false}
 }
 
-// residuaCheck checks that modeling_residua.py can compute the model.
+// residuaCheck returns an error if modeling_residua.py cannot compute the model.
 func residuaCheck(spec models.Spec) error {
 	streams := []string{matrixStream(), vectorStream()}
 	feedForwards := []string{layers.GELUConfig{}.Name(), layers.SwiGLUConfig{}.Name(), layers.ReLUConfig{}.Name(), layers.ReLU2Config{}.Name()}

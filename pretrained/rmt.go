@@ -25,7 +25,7 @@ const (
 // Name returns "rmt".
 func (rmtLayout) Name() string { return "rmt" }
 
-// Wants says that the weights and the description are looked for.
+// Wants describes the folder.
 func (rmtLayout) Wants() string {
 	return "a folder in the RMT authors' layout (with weights.safetensors and rmt.json)"
 }
@@ -170,8 +170,8 @@ func (rmtLayout) Export(m *Model, folder string, o ExportOptions) (notes []strin
 	return notes, checkpoint.WriteFolder(folder, o.Replace, jsonFile(rmtFile, d), tensorsFile(rmtWeights, tensors, nil))
 }
 
-// describeRMT returns the model's description, after checking that it is read back as the same
-// model.
+// describeRMT returns the model's description, or an error if it would not be read back as the
+// same model.
 func (m *Model) describeRMT() (rmtDescription, error) {
 	c := m.Spec
 	d := rmtDescription{Kind: kindTransformer, Seq: c.Seq, BOS: c.BOS, Tokenizer: m.Data.Tokenizer}

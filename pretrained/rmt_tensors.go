@@ -1,7 +1,7 @@
 package pretrained
 
-// rmtTensors are the tensors of the RMT in its authors' code: layers are stacked, states are [Dv,
-// Dk] and features [Dv, R], where ours are [Dk, Dv] and [R, Dv].
+// rmtTensors is the table of the tensors of an RMT in its authors' code. Layers are stacked;
+// states are [Dv, Dk] and features [Dv, R], where ours are [Dk, Dv] and [R, Dv].
 const rmtTensors = `embedding                   VRv  embedding.param                                                VvR
 write_embedding             Rk   storage_linear.param                                           Rk
 norm                        kv   norm.param                                                     vk
@@ -16,7 +16,7 @@ blocks.%d.feedforward.w1    RvF  rmt_stack.stacked.mlp.module.W1.param          
 blocks.%d.feedforward.w2    FRv  rmt_stack.stacked.mlp.module.W2.param                          LFvR
 blocks.%d.feedforward.write Rk   rmt_stack.stacked.mlp.module.storage_linear.param              LRk`
 
-// rmtTransformerTensors are the tensors of the transformer in the same code.
+// rmtTransformerTensors is the table for the transformer in the same code.
 const rmtTransformerTensors = `embedding                  VD   embedding.param                                          VD
 norm                       D    norm.param                                               D
 unembedding                DV   unembedding.param                                        DV

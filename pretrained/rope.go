@@ -7,8 +7,9 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// rope is what a config.json says about rotary positions: in rope_parameters or, as transformers
-// before version 5 wrote them, in rope_theta, and in rope_scaling how they differ from plain ones.
+// rope holds the keys of a config.json about rotary positions: rope_parameters or, as
+// transformers before version 5 wrote them, rope_theta and rope_scaling, which says how they
+// differ from plain ones.
 type rope struct {
 	Parameters *ropeParameters `json:"rope_parameters"`
 	Theta      *float64        `json:"rope_theta"`

@@ -71,7 +71,7 @@ func Serve(spec models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) 
 	return fill(plan, given)
 }
 
-// planOf returns a Store with a model's parameters but without their values.
+// planOf returns a Store that lists a model's parameters, without their values.
 func planOf(spec models.Spec) (*graph.Store, error) {
 	plan := graph.NewPlan(tensor.Float32)
 	_, err := models.New(gorgonia.NewGraph(), spec, graph.Options{Store: plan})

@@ -46,8 +46,8 @@ func (m *Model) validation(ctx context.Context, o EvaluateOptions) (*eval.Text, 
 	return text, nil
 }
 
-// runTokens returns the number of tokens that the model's run evaluates, 0 for all. A model without
-// its run folder has the default.
+// runTokens returns the number of tokens that the model's run evaluates, 0 for all; the
+// default if the model is not in its run folder.
 func (m *Model) runTokens() (int, error) {
 	if m.Source.RunDir == "" {
 		return runconfig.Defaults().Train.EvalTokens, nil

@@ -9,9 +9,9 @@ import (
 // defaultWindow is transformers' default for a config.json without the key.
 const defaultWindow = 4096
 
-// windowKey is the row of sliding_window, which only serves errors: readLayerWindows and
-// readMistral read it. Token i sees the tokens j > i - sliding_window, as with
-// model.attention.window.
+// windowKey is the table row of sliding_window. It is there only for error messages:
+// readLayerWindows and readMistral read the key. Token i sees the tokens j > i -
+// sliding_window, as with model.attention.window.
 const windowKey = `
 sliding_window                                attention.window`
 

@@ -9,7 +9,7 @@ const (
 	maxSteps      = 1_000_000_000
 )
 
-// checkProducts requires a number of tokens per step that can be counted.
+// checkProducts returns an error if the number of tokens per step or of steps is too large.
 func (r *Run) checkProducts(where *settings.Positions) error {
 	t := r.Train
 	if n := r.StepTokens(); n > maxStepTokens {

@@ -13,9 +13,10 @@ import (
 // not change. It leaves out the name, the folder, the preset (whose model is written out), and the
 // seed, which logs have separately.
 //
-// A key that is newer than the form has the tag added, with the value that makes a program behave
-// as it did without the key. A key with that value is left out, so that a new key does not change
-// existing identities. For a section with a kind, the tag refers to its key kind.
+// A key that is newer than the form has the tag added, with the value that makes a program
+// behave as it did without the key. A key with that value is left out, so that a new key does
+// not change existing identities. For a section with a kind, the tag gives the value of its
+// key kind.
 func (r *Run) Canonical() (string, error) {
 	entries, err := settings.Entries(*r)
 	var lines []string

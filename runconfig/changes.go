@@ -12,8 +12,8 @@ import (
 // "nothing" stands for a key that one of them does not have.
 type Difference struct{ Key, Before, After string }
 
-// Changes lists the differences between two configs, one line a key: "train.lr: 0.001 -> 0.0001".
-// It leaves out what Differences does.
+// Changes lists the differences between two configs, one line for each key: "train.lr: 0.001
+// -> 0.0001". It leaves out the same keys as Differences.
 func Changes(before, after *Run) ([]string, error) {
 	differences, err := Differences(before, after)
 	var changes []string

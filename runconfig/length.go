@@ -41,9 +41,9 @@ const mostMicroBatch = 16384
 // assigned is the position of a key that an assignment has set.
 const assigned = "-set"
 
-// splitStep sets the batch and the micro-batches of a step from train.batch_tokens. Where neither
-// is given, the micro-batch is the largest that divides the step, has at most mostMicroBatch tokens
-// and whose training fits in memory.
+// splitStep sets train.batch and train.accumulate from train.batch_tokens. If neither of the
+// two is given, the micro-batch is the largest that divides the step, has at most
+// mostMicroBatch tokens, and lets training fit in memory.
 func (r *Run) splitStep(where *settings.Positions, available int) error {
 	t := &r.Train
 	if t.BatchTokens == 0 {
@@ -77,7 +77,8 @@ func (r *Run) splitStep(where *settings.Positions, available int) error {
 	return nil
 }
 
-// largestBatch returns the largest divisor of rows that a micro-batch may have, at least 1.
+// largestBatch returns the largest number of rows, at least 1, that a micro-batch may have: a
+// divisor of rows.
 func (r *Run) largestBatch(rows, available int) int {
 	spec, err := r.Model.Resolve()
 	if err != nil { // validate reports it
@@ -93,8 +94,8 @@ func (r *Run) largestBatch(rows, available int) int {
 	return 1
 }
 
-// MemoryNeed returns a lower bound of the host's memory that training a model by this config takes.
-// A GPU's memory is not counted, but its copies of weights and moments on the host are.
+// MemoryNeed returns a lower bound on the host memory that training a model by this config
+// takes. It leaves out a GPU's memory, but counts the host's copies of weights and moments.
 func (r *Run) MemoryNeed(c models.Spec) graph.MemoryNeed {
 	need := c.TrainingMemory(r.Train.Batch, graph.Recompute(r.Train.Recompute))
 	if _, ok := r.Train.Optim.(Muon); ok {
@@ -107,7 +108,7 @@ func (r *Run) MemoryNeed(c models.Spec) graph.MemoryNeed {
 	return need
 }
 
-// TotalSteps returns the number of updates of the run, if train.stop does not end it before.
+// TotalSteps returns the number of steps of the run, unless train.stop ends it earlier.
 func (r *Run) TotalSteps() int {
 	if r.Train.Steps > 0 {
 		return r.Train.Steps
@@ -131,9 +132,9 @@ func (r *Run) Evaluations() int {
 // validationShare is the share of the run's FLOPs that validation takes by default.
 const validationShare = 0.03
 
-// evalTokens returns the default number of tokens to evaluate on: all evaluations together take
-// validationShare of the FLOPs, counting a scored token as a third of a trained one; each
-// evaluation scores at least a row and at most the number in Defaults.
+// evalTokens returns the default number of tokens to evaluate on. All evaluations together
+// take validationShare of the run's FLOPs, where scoring a token costs a third of training on
+// one. Each evaluation scores at least a row and at most the number in Defaults.
 func (r *Run) evalTokens() int {
 	if r.Train.Steps == 0 && r.Train.Tokens == 0 {
 		return r.Model.Seq

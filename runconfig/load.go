@@ -60,8 +60,8 @@ func Read(ctx context.Context, file string) (name string, text []byte, err error
 	return "", nil, errors.Errorf("config: want a YAML file: %v", err)
 }
 
-// builtInName returns the longest name of a built-in config with which a path, without its
-// extension, ends.
+// builtInName returns the longest name of a built-in config that a path ends with, once its
+// extension is removed.
 func builtInName(path string) string {
 	longest := ""
 	for _, name := range configs.Names() {

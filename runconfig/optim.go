@@ -9,8 +9,8 @@ import (
 // fields are its keys; rules of other modules are in models.Zoo.Kinds.
 type Optim interface {
 	Name() string // the kind
-	// Parts returns parts to add to those of AdamW with train's numbers, for all parameters or a
-	// group.
+	// Parts returns the parts to add to those of AdamW, whose numbers are in train. A part
+	// applies to all parameters or to a group of them.
 	Parts() ([]optim.Part, error)
 }
 

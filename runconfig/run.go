@@ -101,7 +101,8 @@ type Train struct {
 	CheckpointMinutes float64 `yaml:"checkpoint_minutes" min:"0" max:"1000000000" help:"minutes of wall time from one checkpoint to the next; 0: not by time"`
 }
 
-// Sample is the text that a run writes when it ends.
+// Sample is the section sample: the text that a run generates at its end and, with Every,
+// while it trains.
 type Sample struct {
 	Prompt      string  `yaml:"prompt" help:"the text that the sample goes on from"`
 	Tokens      int     `yaml:"tokens" min:"0" max:"1000000000" help:"number of tokens; 0: no sample"`
@@ -196,7 +197,8 @@ func readerOf(zoo models.Zoo) settings.Reader {
 	return settings.Reader{Kinds: k, Renamed: renamed}
 }
 
-// addKinds lists the kinds of a section, with their defaults: ours, and those of the zoo.
+// addKinds adds the kinds of a section, with their defaults: those built in, and those of the
+// zoo.
 func addKinds[T settings.Kinded](k settings.Kinds, zoo models.Zoo, ours ...T) {
 	t := reflect.TypeFor[T]()
 	for _, kind := range append(ours, models.KindsOf[T](zoo)...) {
@@ -288,7 +290,8 @@ func (r *Run) complete(file string, where *settings.Positions) error {
 	return nil
 }
 
-// completeTask makes rows of whole examples, and turns the mask on that a task is made for.
+// completeTask fits rows to whole examples of a task, and turns the mask of documents on for a
+// task with a separator.
 func (r *Run) completeTask(of data.Examples, where *settings.Positions) error {
 	if where.Of("model.seq") == "" {
 		r.Model.Seq = of.Length

@@ -9,8 +9,8 @@ import (
 // written as its name alone.
 type Schedule interface {
 	Name() string // the kind
-	// With returns the schedule for a run with these numbers from train: total, warmup, decay and
-	// min_lr.
+	// With returns the schedule for a run, given its numbers of steps (total, warmup and
+	// decay) and min_lr as a factor of the peak rate.
 	With(o optim.ScheduleOptions) (optim.Schedule, error)
 }
 

@@ -34,8 +34,8 @@ func (r *Run) Text() ([]byte, error) {
 	}
 }
 
-// rederived returns those of the hidden keys that have the same value as in r when the text, which
-// leaves them out, is read.
+// rederived returns those of the hidden keys that get their values in r again when the text,
+// which leaves them out, is read.
 func (r *Run) rederived(text []byte, hidden []string) []string {
 	read, _, err := resolve(r.zoo, "config.yaml", text, nil)
 	if err != nil {

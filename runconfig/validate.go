@@ -33,7 +33,8 @@ func (r *Run) validate(where *settings.Positions) error {
 	return nil
 }
 
-// completeModel fills in the model's defaults. It keeps zeros that were given explicitly.
+// completeModel fills in the model's defaults. It returns an error if a default would replace
+// a value that was given, because a zero stands for the default.
 func (r *Run) completeModel(where *settings.Positions) error {
 	given := valuesOf(r)
 	r.Model = r.Model.WithDefaults()
@@ -153,7 +154,7 @@ func (d Device) check(where *settings.Positions) error {
 	return oneOf(where, "device.precision", d.Precision, string(graph.FP32), string(graph.BF16))
 }
 
-// checkRanks wants ranks that share the micro-batches of a step equally.
+// checkRanks returns an error unless the ranks can share the micro-batches of a step equally.
 func (r *Run) checkRanks(where *settings.Positions) error {
 	ranks, accumulate := r.Device.Ranks, r.Train.Accumulate
 	if accumulate%ranks != 0 {
@@ -163,8 +164,8 @@ func (r *Run) checkRanks(where *settings.Positions) error {
 	return nil
 }
 
-// Optimizer returns the parts of the run's optimizer: AdamW with train's numbers and muP's rates,
-// followed by the parts of train.optim.
+// Optimizer returns the parts of the run's optimizer: AdamW with the numbers in train and
+// muP's rates, followed by the parts of train.optim.
 func (r *Run) Optimizer() ([]optim.Part, error) {
 	t := r.Train
 	schedule, err := r.Schedule()

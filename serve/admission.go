@@ -13,9 +13,10 @@ import (
 // ordinary size fit.
 const bodiesAtOnce = 8
 
-// admitted limits the bytes of all bodies in use: each body is held, as ids and texts, until its
-// request ends. If there is no room for a body, the answer is 429 before the body is read. A body
-// of unknown length counts as one of the largest size until it has been read.
+// admitted limits the total size of the request bodies in use. A body counts, with the ids and
+// texts made from it, until its request ends. If there is no room for a body, the answer is
+// 429 before the body is read. A body of unknown length counts as one of the largest size
+// until it has been read.
 func (s *Server) admitted(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		held := &heldBody{bytes: r.ContentLength, of: s.bodies}

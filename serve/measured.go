@@ -18,7 +18,8 @@ func (s *Server) measured(path string, h http.Handler) http.Handler {
 	})
 }
 
-// recovered turns a panic into an answer, unless one has been sent already, and a line in the log.
+// recovered answers a request whose handler has panicked, unless it was answered already, and
+// logs the panic.
 func (s *Server) recovered(path string, m *measuredWriter) {
 	r := recover()
 	if r == nil || r == http.ErrAbortHandler {

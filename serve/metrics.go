@@ -23,7 +23,7 @@ type metrics struct {
 	whole      histogram
 }
 
-// histogram counts times up to each bound, and in total.
+// histogram counts durations, in total and up to each of bounds, and sums them.
 type histogram struct {
 	counts [len(bounds)]int
 	count  int

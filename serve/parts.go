@@ -12,7 +12,7 @@ type parts struct {
 	request  generate.Request
 	alts     int // number of likeliest tokens to report for each; -1: no log probabilities were asked for
 	skip     int // tokens that the server put before the prompt
-	unlogged int // tokens from here on without a log probability: the first of the prompt
+	unlogged int // number of further tokens without a log probability: the first of the prompt
 	offsets  offsets
 	held     []generate.Token // tokens whose text is still to come, or never comes if a stop string ends the text before it
 	emit     func(choice) error

@@ -63,9 +63,9 @@ func (c *completionRequest) check() error {
 		return invalid("prompt", "want at most %d texts a request, got %d prompts with n = %d", mostTexts, c.Prompt.len(), c.N)
 	case len(c.Stop) > mostStops:
 		return invalid("stop", "want at most %d strings, got %d", mostStops, len(c.Stop))
-	case c.TopP == 0: // package generate would take it for no limit
+	case c.TopP == 0: // 0 means no limit to package generate
 		return invalid("top_p", "want above 0 and at most 1 (1: no limit), got 0")
-	case c.RepetitionPenalty <= 0: // package generate would take it for no penalty
+	case c.RepetitionPenalty <= 0: // 0 means no penalty to package generate
 		return invalid("repetition_penalty", "want above 0 (1: none), got %g", c.RepetitionPenalty)
 	case c.Suffix != "":
 		return invalid("suffix", "want none: texts are continued at their end alone")
@@ -77,7 +77,8 @@ func (c *completionRequest) check() error {
 	return nil
 }
 
-// texts returns the requests to the model's Generator: sample i of prompt p is at index p n + i.
+// texts returns the requests to the model's Generator, [prompt][sample] in one list: sample i
+// of prompt p is at p n + i.
 func (c *completionRequest) texts(m *Model) ([]generate.Request, error) {
 	r := generate.Request{
 		Echo: c.Echo, Stop: c.Stop, Slide: m.Slide,

@@ -49,7 +49,7 @@ func (s *Server) stream(ctx context.Context, cancel context.CancelFunc, w http.R
 	return err
 }
 
-// fill generates a completion into the queue of events.
+// fill generates a completion and puts its events into the queue.
 func (s *Server) fill(ctx context.Context, c *completion, waiting events) error {
 	used, err := s.generate(ctx, c, func(part choice) error { return waiting.add(c.response(part)) })
 	if err != nil {

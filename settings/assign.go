@@ -42,7 +42,7 @@ func (p *Positions) set(v any, assignment string) error {
 	return nil
 }
 
-// below returns a map that has a node at the given path.
+// below returns a tree of maps in which the node n is at the given path.
 func below(segments []string, n ast.Node) ast.Node {
 	for i := len(segments) - 1; i >= 0; i-- {
 		key := ast.String(token.DoubleQuote(segments[i], segments[i], nil))
@@ -51,7 +51,7 @@ func below(segments []string, n ast.Node) ast.Node {
 	return n
 }
 
-// leadsThrough tells whether an assignment's path continues below a key.
+// leadsThrough tells whether the path of the assignment goes on below key.
 func (d *decoder) leadsThrough(key string) bool {
 	return d.path != "" && (key == "" || strings.HasPrefix(d.path, key+"."))
 }

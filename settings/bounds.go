@@ -9,8 +9,8 @@ import (
 	"github.com/residua-go/residua/internal/spelling"
 )
 
-// CheckBounds returns an error for the first value, in the order of declaration, of the struct that
-// v points to that is outside the bounds in its field's tags.
+// CheckBounds returns an error for the first value that is outside the bounds in its field's
+// tags, in the order of declaration. v points to a struct.
 func CheckBounds(v any, where *Positions) error {
 	of, err := structOf(v)
 	if err != nil {

@@ -22,7 +22,7 @@ type decoder struct {
 	path   string                  // for an assignment: its key
 	at     map[string]string       // the position of each key, as in Positions
 	around []*ast.MappingValueNode // the entries of the section being read
-	later  []func() error          // sections that take the kind of another one
+	later  []func() error          // work left for the end: sections that take the kind of another section
 }
 
 // isSet tells whether the text is the value of an assignment instead of a file.
@@ -33,8 +33,8 @@ func (d *decoder) errorAt(line int, key, format string, args ...any) error {
 	return &Error{Position: d.where(line), Key: key, Problem: fmt.Sprintf(format, args...)}
 }
 
-// given records that a key was given at a line. replaced tells that the old value is gone, with the
-// positions of what it held.
+// given records that a key was given at a line. replaced tells whether its old value is
+// discarded, together with the positions of everything in it.
 func (d *decoder) given(line int, key string, replaced bool) {
 	if replaced {
 		d.forget(key)
@@ -56,7 +56,7 @@ type spot struct {
 	key  string
 }
 
-// refuse returns the error of a value.
+// refuse returns an error for the value at a spot.
 func (d *decoder) refuse(at spot, format string, args ...any) error {
 	return d.errorAt(lineOf(at.node, at.line), at.key, format, args...)
 }

@@ -15,7 +15,7 @@ func Complete(v any) error {
 	return CheckBounds(v, nil)
 }
 
-// setDefaults sets those zero fields to their defaults that wanted accepts.
+// setDefaults sets the zero fields for which wanted returns true to their defaults.
 func setDefaults(v any, wanted func(*Flag) bool) error {
 	flags, err := NewFlags(v)
 	if err != nil {

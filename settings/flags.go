@@ -66,7 +66,8 @@ func (s schema) flags(v reflect.Value, prefix string) Flags {
 	return all
 }
 
-// placeholder takes the word in angle brackets from a help text.
+// placeholder returns the word in angle brackets in a help text, and the text without the
+// brackets.
 func placeholder(help string) (name, text string) {
 	before, rest, found := strings.Cut(help, "<")
 	name, after, closed := strings.Cut(rest, ">")
@@ -135,7 +136,7 @@ func (all Flags) Operand() *Flag {
 	return nil
 }
 
-// Set stores a value given as text, without removing quotes. An empty text is not a value.
+// Set stores a value given as text; quotes are part of the value. An empty text is an error.
 func (f *Flag) Set(text string) error {
 	first := !f.given
 	f.given = true
@@ -151,8 +152,8 @@ func (f *Flag) Set(text string) error {
 	return f.problem(setText(f.value, text))
 }
 
-// add appends the value of one flag to a list; if it is the first, it replaces the list, and so do
-// separated values.
+// add appends the value of one flag to a list. The first value, and a text of several
+// separated values, replace the list.
 func (f *Flag) add(text string, first bool) error {
 	if text == "" {
 		return f.problem("want a value, got an empty one")
@@ -176,7 +177,7 @@ func (f *Flag) add(text string, first bool) error {
 	return nil
 }
 
-// problem returns the error of a flag's value, nil if there is no problem.
+// problem returns the error for a flag's value, given what is wrong with it; nil for "".
 func (f *Flag) problem(text string) error {
 	if text == "" {
 		return nil
@@ -202,7 +203,8 @@ func (all Flags) Check() error {
 	return nil
 }
 
-// setText stores a text in v and returns "", or returns the problem.
+// setText parses a text and stores it in v. It returns what is wrong with the text, "" if
+// nothing.
 func setText(v reflect.Value, text string) string {
 	if v.Kind() == reflect.Pointer {
 		fresh := reflect.New(v.Type().Elem())

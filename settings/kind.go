@@ -13,10 +13,11 @@ import (
 )
 
 // A section may hold one of several structs: its field has an interface type, and the key kind
-// chooses the struct. The keys of the section are kind and those of that struct. A struct that has
-// a field of an interface type for the key kind is a section with keys that all kinds share: it has
-// its own keys, and those of the struct in that field; nil stands for the kind in the field's tag
-// default.
+// chooses the struct. The keys of the section are kind and those of that struct.
+//
+// A section may also have keys that all kinds share: its struct then has a field of an
+// interface type for the key kind. The keys of the section are the struct's own and those of
+// the struct in that field; nil there stands for the kind that the field's tag default names.
 
 // KindKey is the key of a section's kind.
 const KindKey = "kind"
@@ -27,7 +28,7 @@ func (f field) kindField() field {
 	return field{Key: KindKey, Type: reflect.TypeFor[string](), Tag: reflect.StructTag(`default:"` + text + `"`)}
 }
 
-// Kinded is implemented by the structs that such a section may hold. Name is the kind.
+// Kinded is implemented by the structs that such a section may hold. Name returns the kind.
 type Kinded interface{ Name() string }
 
 // Kinds lists the structs that a field of an interface type may hold, by that type. A new section
@@ -57,7 +58,7 @@ func (s schema) ownKind(t reflect.Type) (field, bool) {
 	return f, ok && f.isKinded()
 }
 
-// checkShared requires that no kind has a key that all kinds of the section share.
+// checkShared returns an error if a kind has a key that all kinds of its section share.
 func (s schema) checkShared(k Kinds) error {
 	for t := range s.fields {
 		own, ok := s.ownKind(t)
@@ -75,8 +76,9 @@ func (s schema) checkShared(k Kinds) error {
 	return nil
 }
 
-// sameKind returns the dotted key of the section whose kind a field's section takes, "" if it has a
-// kind of its own. Such a section has no key kind, and starts with zero values.
+// sameKind returns the dotted key of the section from which a field's section takes its kind,
+// "" if it chooses its own. A section that takes its kind has no key kind, and its values
+// start at zero.
 func (f field) sameKind() string { return f.Tag.Get("kind") }
 
 // kindOf returns the kind of a struct.
@@ -118,7 +120,7 @@ func (k Kinds) siblings(t reflect.Type) []Kinded {
 	return nil
 }
 
-// owners returns those of the listed kinds that have a key.
+// owners returns the names of the kinds in list that have a key.
 func (s schema) owners(list []Kinded, name string) []string {
 	var names []string
 	for _, prototype := range list {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// noSection returns the error of a node that is not a map where a section with a kind is expected.
-// If it is the name of a kind alone, the file has the old form, in which the kind was a plain value
-// and its keys stood next to it.
+// noSection returns the error for a node that is no map where a section with a kind is
+// expected. If the node is only the name of a kind, the error says how to write the section:
+// in configs of version 1 the kind was a plain value, and its keys stood next to it.
 func (d *decoder) noSection(at spot, t reflect.Type) error {
 	s, _ := scalarOf(at.node)
 	prototype, known := d.Kinds.find(t, s.text)
@@ -57,7 +57,7 @@ func (d *decoder) kindWith(t reflect.Type, keys []string) string {
 	return ""
 }
 
-// isZero tells whether a scalar is the value of a key that is not set.
+// isZero tells whether a scalar is the zero value of its key, which means not set.
 func (s scalar) isZero() bool {
 	switch s.form() {
 	case formNothing, formNull:

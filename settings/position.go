@@ -32,9 +32,9 @@ type Positions struct {
 	at   map[string]string // dotted key -> position
 }
 
-// Of returns the position of a dotted key: "configs/x.yaml:12", or "-set" for an override, or "" if
-// it has its default. Sections are keys too ("train"), and so are the entries of lists
-// ("data.paths[1]").
+// Of returns the position of a dotted key: "configs/x.yaml:12", or "-set" for an override, or
+// "" if it has its default. Sections are keys too ("train"), and so are the entries of lists
+// ("data.path[1]").
 func (p *Positions) Of(key string) string {
 	if p == nil {
 		return ""

@@ -1,21 +1,25 @@
 // Package settings reads what a user chooses into structs whose fields are tagged: from a YAML
-// file, from assignments such as train.steps=200, and from the flags of a command, with the same
-// bounds, suggestions and errors.
+// file, from assignments such as train.steps=200, and from the flags of a command, with the
+// same bounds, suggestions and errors.
 //
 // The tags of a field:
 //
 //	yaml     its key; a flag has the same name, with - for _
 //	help     its meaning; in a flag's help a word in angle brackets, as <FILE>, names the value
-//	default  its default, for a key whose default is not the value that the struct holds before it is read; SetDefaults stores it
-//	from     the keys that this default follows from
+//	default  its default, for a key whose default is not the value that the struct holds before it
+//	         is read; SetDefaults stores it
+//	from     the keys from which this default follows
 //	min, max the least and the greatest value
-//	choices  the values that a string may have, with commas between
-//	kind     the section whose kind a section has; its values start at zero
-//	word     of a section that has a kind: the kind may be written in its place, as in source: files, and is where it has no keys
-//	arg      of a command's argument without a dash: its name in the help, as in RUN...
-//	split    what separates the values that one flag gives a list, as a comma; without it a flag gives one value
+//	choices  the values that a string may have, separated by commas
+//	kind     another section, whose kind this section has, too; its values start at zero
+//	word     for a section with a kind: the kind's name may stand for the section, as in
+//	         source: files, and is written so if the kind has no keys
+//	arg      for an argument of a command without a dash: its name in the help, as in RUN...
+//	split    the separator of several values given by one flag of a list, such as a comma; without
+//	         it a flag gives one value
 //	bare     the value of a flag that stands alone; with it a value is written -flag=value
-//	local    "true" for a key that names files, which DecodeJSON refuses: whoever sends JSON may be elsewhere
+//	local    "true" for a key that names files; DecodeJSON refuses it, because JSON may come from
+//	         another machine
 //	group    the heading under which help lists the flag
 package settings
 
@@ -30,7 +34,7 @@ import (
 type Reader struct {
 	Kinds   Kinds                   // the structs that sections with a kind may hold
 	Renamed func(key string) string // returns the present name of a key of an earlier version, "" if it has not moved; may be nil
-	Peek    bool                    // skip keys that the struct does not have
+	Peek    bool                    // ignore keys that the struct does not have
 
 	schema schema // known from an earlier reading; may be empty
 }

@@ -110,7 +110,7 @@ func (s scalar) into(v reflect.Value) string {
 	return s.intoInteger(v)
 }
 
-// not returns the problem that something other than the scalar is wanted, with a hint.
+// not returns the problem "want X, got" the scalar, followed by a hint.
 func (s scalar) not(want, hint string) string { return "want " + want + ", got " + s.String() + hint }
 
 func (s scalar) intoString(v reflect.Value) string {

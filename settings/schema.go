@@ -18,9 +18,9 @@ type schema struct {
 	kinds  Kinds
 }
 
-// schemaOf collects the schema of the struct v, including the kinds that its fields may hold: no
-// others than those of k. It fails if v contains something that a config cannot hold; that is a
-// mistake in the program, not in a config.
+// schemaOf collects the schema of the struct v, including the kinds that its fields may hold,
+// which k lists. It fails if v contains something that a config cannot hold; that is a mistake
+// in the program, not in a config.
 func schemaOf(v reflect.Value, k Kinds) (schema, error) {
 	s := schema{map[reflect.Type][]field{}, k}
 	if err := s.addStruct(v, v.Type().String()); err != nil {
@@ -157,8 +157,8 @@ func (s schema) paths(t reflect.Type) []string {
 	return all
 }
 
-// entry is a key of a struct with its value. A pointer or an interface is replaced by what it
-// holds, unless it is nil, and a kind by its name if that is written instead.
+// entry is a key of a struct with its value. A pointer or an interface that is not nil is
+// replaced by what it holds, and a section by the name of its kind if that is what is written.
 type entry struct {
 	field
 	key   string // dotted
@@ -193,7 +193,8 @@ func (s schema) entries(v reflect.Value, f field, key string) []entry {
 }
 
 // walk visits every key of the struct v in the order of declaration, each section before its
-// content. A section that is nil is visited as an empty one, but as nil if it would have a kind.
+// content. A nil section is visited as an empty one; a nil section with a kind is visited as
+// nil.
 func (s schema) walk(v reflect.Value, visit func(key string, f field, v reflect.Value)) {
 	s.walkFrom(entry{value: v}, visit)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// tidy makes best.json name the best step, as state.json does, and removes old checkpoints. If
-// either fails, it warns; a later call repeats both.
+// tidy makes best.json name the best step of state.json and removes old checkpoints. An error
+// of either is only a warning, because a later call tries both again.
 func (t *Trainer) tidy() {
 	if !t.leads() {
 		return
@@ -20,8 +20,9 @@ func (t *Trainer) tidy() {
 	}
 }
 
-// markBest writes best.json if it does not name the best step yet. If a branch of the run that was
-// given up has marked the same step, the mark gets the score of the checkpoint that is there now.
+// markBest writes best.json unless it names the best step already. If best.json names the
+// current step, which an abandoned branch of the run had marked, markBest first replaces the
+// score in it by the score of the checkpoint that is there now.
 func (t *Trainer) markBest() error {
 	if marked, ok := checkpoint.Marked(t.run.Out); ok && marked == t.step() && t.bestStep != t.step() && t.saved == t.step() && t.score != nil {
 		if err := t.disk.MarkBest(t.run.Out, t.step(), t.score.Loss); err != nil {
@@ -34,7 +35,8 @@ func (t *Trainer) markBest() error {
 	return t.disk.MarkBest(t.run.Out, t.bestStep, t.best)
 }
 
-// healBest restores a mark that a crash or damage has lost; the state says which step is the best.
+// healBest calls markBest at the start of a run, because a crash or damage may have lost
+// best.json.
 func (t *Trainer) healBest() {
 	err := t.markBest()
 	if errors.Is(err, checkpoint.ErrNone) {

@@ -39,8 +39,8 @@ func (t *Trainer) learnFrom(corpus *data.Corpus) (err error) {
 	return err
 }
 
-// matchCorpus refuses a corpus that differs from the checkpoint's. If the same files were read in
-// another way when the run began, it reads them in that way again.
+// matchCorpus returns an error if the corpus differs from the checkpoint's. It first tries to
+// read the same files as earlier versions of the program did.
 func (t *Trainer) matchCorpus(ctx context.Context, fingerprint string) error {
 	corpus, err := t.corpus.Matching(ctx, fingerprint)
 	switch {

@@ -16,7 +16,7 @@ func Collapsed(loss, gradNorm float64, vocab int) bool {
 	return gradNorm <= none && !Learned(loss, vocab) && !Diverged(loss, vocab)
 }
 
-// Learned tells whether a loss is better than guessing, by a hundredth or more.
+// Learned tells whether a loss is lower than UniformLoss by more than 1%.
 func Learned(loss float64, vocab int) bool { return loss < 0.99*UniformLoss(vocab) }
 
 // UniformLoss is the loss, in nats a token, of a model that gives each token of a vocabulary the

@@ -43,8 +43,8 @@ func (e *FolderError) Error() string {
 	return fmt.Sprintf("out: %s was moved or removed while the run wrote into it", e.Out)
 }
 
-// DivergedError is returned by Run after train.max_bad_steps steps in a row whose loss or gradient
-// was not finite.
+// DivergedError is returned by Run after train.max_bad_steps steps in a row had a loss or
+// gradient that was not finite.
 type DivergedError struct {
 	Step           int     // the last bad step
 	Loss, GradNorm float64 // of the last bad step

@@ -10,17 +10,18 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// Estimate predicts what the rest of a run takes.
+// Estimate predicts the cost of the rest of a run.
 type Estimate struct {
 	Steps      int           // still to make, if train.stop.loss does not end the run before
-	FLOPs      float64       // of these steps, without validation
-	Time       time.Duration // with validation, at most train.stop.time; without saving
+	FLOPs      float64       // of these steps, validation excluded
+	Time       time.Duration // validation included, saving excluded; at most what train.stop.time leaves
 	MicroBatch time.Duration // of one micro-batch, forward and backward
-	Update     time.Duration // of one update by the optimizer; 0 if it is not measured: by several ranks, on a GPU, or if memory is short
+	Update     time.Duration // of one update by the optimizer; 0 if it was not measured: with several ranks, on a GPU, or if memory is short
 }
 
-// Estimate times two micro-batches and updates on this machine, of which the first allocate buffers
-// and do not count, and predicts the rest of the run. It changes nothing of the run.
+// Estimate times micro-batches and updates on this machine and predicts the rest of the run
+// from them. It runs two of each and keeps the times of the second, because the first
+// allocates buffers. The state of the run does not change.
 func (t *Trainer) Estimate(ctx context.Context) (e Estimate, err error) {
 	if t.ended() {
 		return e, nil
@@ -31,7 +32,7 @@ func (t *Trainer) Estimate(ctx context.Context) (e Estimate, err error) {
 	return t.extrapolate(e), nil
 }
 
-// timed returns the times of a micro-batch and an update.
+// timed measures the times of a micro-batch and an update; the other fields of e are zero.
 func (t *Trainer) timed(ctx context.Context) (e Estimate, err error) {
 	position := t.batches.Position()
 	defer t.batches.Seek(position)
@@ -80,7 +81,7 @@ func (t *Trainer) snapshot() (restore func()) {
 	}
 }
 
-// extrapolate completes an estimate from its times.
+// extrapolate fills in the other fields of an estimate whose times are known.
 func (t *Trainer) extrapolate(e Estimate) Estimate {
 	c, stop := t.run, t.run.Train.Stop
 	tokens := int64(c.TotalSteps()) * int64(c.StepTokens())

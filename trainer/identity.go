@@ -9,10 +9,10 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// checkOwn refuses a checkpoint of another run than the folder's, whose metrics, best.json and
-// checkpoints would mix with this run's. own tells whether the checkpoint lies in the run's folder
-// and not in a copy of it. A checkpoint without an identity, as earlier programs wrote, belongs to
-// the folder in which it lies.
+// checkOwn refuses a checkpoint that belongs to another run than the folder, since the
+// metrics, best.json and checkpoints of the two would mix. own tells whether the checkpoint
+// lies in the run's folder, not in a copy of it. A checkpoint without an identity, as early
+// versions wrote, belongs to the folder that holds it.
 func (t *Trainer) checkOwn(dir string) (own bool, err error) {
 	const hint = "start a run of its own from it with -fork, into a new folder with -out"
 	s, err := checkpoint.ReadState(dir)

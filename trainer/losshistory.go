@@ -6,8 +6,8 @@ import (
 	"github.com/residua-go/residua/eval"
 )
 
-// curvePoints bounds the points kept of a curve; when it is reached, each two neighbours are
-// merged.
+// curvePoints limits the number of points kept of a curve. At the limit, neighbouring points
+// are merged in pairs.
 const curvePoints = 2048
 
 // lossHistory keeps the losses of a run for loss.svg. It depends on the steps alone, so that a
@@ -26,7 +26,7 @@ func (h *lossHistory) add(m Metrics) {
 	}
 }
 
-// lossCurve keeps a curve in memory that does not grow with the run: the means of groups of losses.
+// lossCurve keeps a curve in bounded memory, as the means of groups of consecutive losses.
 type lossCurve struct {
 	groups []group
 	size   int // losses in a full group
@@ -65,7 +65,7 @@ func (c *lossCurve) isFull() bool {
 	return n == 0 || c.groups[n-1].losses == c.size
 }
 
-// halve merges each two neighbouring groups.
+// halve merges neighbouring groups in pairs.
 func (c *lossCurve) halve() {
 	for i := range len(c.groups) / 2 {
 		a, b := c.groups[2*i], c.groups[2*i+1]

@@ -10,9 +10,9 @@ import (
 	"github.com/residua-go/residua/runconfig"
 )
 
-// checkMemory refuses a run that does not fit in the machine's memory before it allocates anything,
-// and says what would fit. Ranks on one machine check before any of them takes memory, and each may
-// have its share.
+// checkMemory refuses a run that does not fit in the machine's memory, before anything is
+// allocated, and says what would fit. Ranks on one machine all check before any of them
+// allocates; each may use an equal share.
 func (t *Trainer) checkMemory(context.Context) error {
 	available := graph.AvailableMemory()
 	if t.group == nil {
@@ -22,8 +22,9 @@ func (t *Trainer) checkMemory(context.Context) error {
 	return errors.Wrapf(fits(t.run, available/local), "the model and its training, by each of the %d ranks on this machine", local)
 }
 
-// fits compares the least memory that a run takes with what is available. It counts the host's
-// memory alone, with its copies of weights and moments; a GPU's driver counts the GPU's.
+// fits returns an error if the least memory that a run takes is more than available, in bytes.
+// It counts host memory only, including the host's copies of weights and moments; a GPU's
+// memory is left to its driver.
 func fits(run *runconfig.Run, available int) error {
 	need := run.MemoryNeed(run.Spec())
 	if need.Total() <= available {

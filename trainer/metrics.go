@@ -15,7 +15,7 @@ const metricsFile = "metrics.jsonl"
 
 // Metrics are one step's line in metrics.jsonl. A number that is not finite is null.
 type Metrics struct {
-	Step     int            `json:"step"`   // updates done, this one included
+	Step     int            `json:"step"`   // steps done, this one and skipped ones included
 	Tokens   int64          `json:"tokens"` // seen so far
 	Loss     eval.Number    `json:"loss"`   // cross-entropy in nats a token, without z-loss
 	LR       float64        `json:"lr"`     // peak rate times the schedule

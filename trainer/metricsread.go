@@ -22,9 +22,9 @@ func ReadMetrics(dir string) ([]Metrics, error) {
 // errEnough ends scanLines early.
 var errEnough = errors.New("enough lines")
 
-// scanLines calls each with every whole line of a metrics.jsonl, if its step comes after that of
-// the line before; raw includes the line break. damaged counts the other lines, except a last one
-// without a line break, as a killed run leaves. A missing file has no lines.
+// scanLines calls each for every valid line of a metrics.jsonl whose step comes after that of
+// the line before; raw includes the line break. damaged counts the other lines, except a last
+// one without a line break, which a killed run leaves. A missing file has no lines.
 func scanLines(path string, each func(raw []byte, m Metrics) error) (damaged int, err error) {
 	f, _, err := regular.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -12,9 +12,9 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
-// openMetrics opens metrics.jsonl to append. It first copies the lines up to this step from dir
-// ("": there are none). The step's own line comes from its checkpoint, and is written again if
-// validation still has to score it.
+// openMetrics opens metrics.jsonl to append. It first copies the lines of the earlier steps
+// from dir ("": there are none). The current step's line comes from the checkpoint; if
+// validation still has to score the step, the line is written after that instead.
 func (t *Trainer) openMetrics(dir string) error {
 	if t.last.Step != t.step() && dir != "" && t.step() > 0 { // a checkpoint of an earlier program
 		lines, err := readMetrics(filepath.Join(dir, metricsFile), t.step())
@@ -100,7 +100,7 @@ func (t *Trainer) setAside(source string, damage int) error {
 	return nil
 }
 
-// copyFile writes a file's content.
+// copyFile copies the content of the file at path to w.
 func copyFile(w io.Writer, path string) error {
 	f, _, err := regular.Open(path)
 	if err != nil {
@@ -111,8 +111,7 @@ func copyFile(w io.Writer, path string) error {
 	return errors.Wrap(err, path)
 }
 
-// contentName returns a short name made from a file's content: files of one name have the same
-// content.
+// contentName returns a short hash of a file's content, for use in a name.
 func contentName(path string) (string, error) {
 	sum := sha256.New()
 	err := copyFile(sum, path)

@@ -14,11 +14,12 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// Norms are sizes inside the model at a step. A number that is not finite is null in JSON.
+// Norms holds the sizes of activations, weights and gradients at a step. In JSON, a number
+// that is not finite is null.
 type Norms struct {
 	Stream    []eval.Number `json:"stream"`    // root mean square of the embedding, then of the stream after each site
-	Weights   []eval.Number `json:"weights"`   // of each block's parameters, after the update
-	Gradients []eval.Number `json:"gradients"` // of their gradients, before clipping
+	Weights   []eval.Number `json:"weights"`   // norm of each block's parameters, after the update
+	Gradients []eval.Number `json:"gradients"` // norm of each block's mean gradient, before clipping
 }
 
 // normsLog measures Norms on a row of text.
@@ -85,8 +86,8 @@ func (t *Trainer) measureNorms(step int) (*Norms, error) {
 	return n, nil
 }
 
-// gradientNorms returns the norm of the mean gradient of each block. In a group each rank adds up
-// the entries that it updates.
+// gradientNorms returns the norm of each block's mean gradient. In a group each rank sums over
+// the entries that it updates, and the sums are added.
 func (t *Trainer) gradientNorms() ([]eval.Number, error) {
 	sums := make([]float64, t.run.Spec().Layers)
 	for block := range sums {
@@ -108,12 +109,12 @@ func (t *Trainer) gradientNorms() ([]eval.Number, error) {
 	return norms, nil
 }
 
-// logs tells whether a step logs what is logged at each multiple of every, and at the last step.
+// logs tells whether to log at a step: at each multiple of every, and at the last step.
 func (t *Trainer) logs(every, step int) bool {
 	return step%every == 0 || step == t.run.TotalSteps()
 }
 
-// inBlock tells whether a parameter is one of a block's.
+// inBlock tells whether a parameter belongs to a block.
 func inBlock(p *graph.Param, block int) bool {
 	return strings.HasPrefix(p.Name, fmt.Sprintf("blocks.%d.", block))
 }

@@ -17,8 +17,8 @@ type Profile struct {
 	Data      float64 // drawing batches
 	Optimizer float64 // clipping and update; with several ranks also sending the new weights
 	Ranks     float64 // waiting for other ranks' gradients after the backward pass
-	// Threads is the number of threads that Options.Simulate names; 0: none. Simulated then has the
-	// optimizer's times, as those of an op.
+	// Threads is the number of threads that Options.Simulate simulates; 0: none. Simulated
+	// then holds the optimizer's simulated times, in the form of an op's.
 	Threads   int
 	Simulated graph.OpProfile
 	// OptimizerBytes counts what clipping and update read and write: the gradient once for its

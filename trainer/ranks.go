@@ -20,7 +20,7 @@ import (
 // trains alone.
 func (t *Trainer) leads() bool { return t.group == nil || t.group.Rank() == 0 }
 
-// checkRanks wants a group of as many ranks as the config says.
+// checkRanks returns an error unless the group has as many ranks as the config's device.ranks.
 func (t *Trainer) checkRanks() error {
 	ranks := t.run.Device.Ranks
 	if t.group != nil {
@@ -32,7 +32,7 @@ func (t *Trainer) checkRanks() error {
 	return nil
 }
 
-// agree refuses ranks that would not train the same run, or not with the same bits as each other.
+// agree returns an error if the ranks would not train the same run with the same bits.
 func (t *Trainer) agree(context.Context) error {
 	if t.group == nil {
 		return nil
@@ -57,8 +57,8 @@ func (t *Trainer) agree(context.Context) error {
 	})
 }
 
-// place returns the device of this rank. Ranks on one host take the GPUs from number device.index
-// on, of those that they see, in their order; a rank that sees one GPU takes that.
+// place returns the device of this rank. The ranks on a host take the GPUs that they see in
+// order, starting at number device.index. A rank that sees only one GPU takes it.
 func (t *Trainer) place() (graph.Device, error) {
 	device := t.run.Device
 	if t.group == nil || !device.Place().OnGPU() {
@@ -89,20 +89,20 @@ func (t *Trainer) place() (graph.Device, error) {
 	return device.Place(), nil
 }
 
-// rankGPU says where a rank's GPU is.
+// rankGPU identifies a rank's GPU by its host and its PCI bus address.
 type rankGPU struct{ Host, Bus string }
 
-// begin is what rank 0 tells the others of where the run begins.
+// begin tells the other ranks where the run begins; rank 0 sends it.
 type begin struct {
 	Progress learner.Progress
 	Position uint64 // of the batches
 	Corpus   string // fingerprint of the corpus, which a resumed run may read in another way
 	Restored bool   // a checkpoint's optimizer state follows
-	Saves    bool   // rank 0 saves at once
+	Saves    bool   // rank 0 writes a checkpoint at once
 }
 
-// shareStart tells the other ranks where the run begins, as rank 0 says, and gives them its weights
-// and their parts of a checkpoint's optimizer state. What other ranks than 0 pass does not matter.
+// shareStart sends rank 0's begin to all ranks, and rank 0's weights and optimizer state (if a
+// checkpoint restored one) with it. What the other ranks pass as b is ignored.
 func (t *Trainer) shareStart(b begin) (begin, error) {
 	all, err := distributed.Gather(t.group, "start", b)
 	if err != nil {
@@ -142,7 +142,8 @@ func (t *Trainer) sendStart(saves bool) error {
 	return err
 }
 
-// receiveStart is sendStart of another rank than 0.
+// receiveStart is the counterpart of sendStart on the ranks other than 0: it sets this rank to
+// where the run begins.
 func (t *Trainer) receiveStart(ctx context.Context) error {
 	b, err := t.shareStart(begin{})
 	if err != nil {
@@ -172,20 +173,21 @@ func (t *Trainer) wholeOf(s optim.StateTensor) []float32 {
 	return t.gathered[:n]
 }
 
-// noTensor ends serveState.
+// noTensor is the index that rank 0 sends to end serveState.
 const noTensor = -1
 
-// tell tells all ranks a number of rank 0's.
+// tell broadcasts a number from rank 0; it returns rank 0's n on every rank.
 func (t *Trainer) tell(what string, n int) (int, error) {
 	x := []float64{float64(n)}
 	err := distributed.Broadcast(t.group, what, 0, x).Wait()
 	return int(x[0]), err
 }
 
-// next tells all ranks which tensor of the optimizer's state rank 0 asks for.
+// next broadcasts the index of the optimizer tensor that rank 0 asks for.
 func (t *Trainer) next(i int) (int, error) { return t.tell("next tensor of the checkpoint", i) }
 
-// fetchState returns tensor number i of the optimizer's state. The other ranks are in serveState.
+// fetchState returns tensor number i of the optimizer's state on rank 0, while the other ranks
+// run serveState.
 func (t *Trainer) fetchState(i int, s optim.StateTensor) ([]float32, error) {
 	if _, err := t.next(i); err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 // start sets the run to its first step, to a checkpoint of its own or, as a fork, to a checkpoint
 // of another run. It returns the folder that holds the metrics up to there, "" for none.
 func (t *Trainer) start(ctx context.Context, o Options) (metricsDir string, err error) {
-	t.id = rand.Text() // tells this run from every other
+	t.id = rand.Text() // identifies this run
 	switch {
 	case o.Fork != "":
 		source, err := t.stepSource(o.Fork)
@@ -100,8 +100,8 @@ func (t *Trainer) resumeFrom(ctx context.Context, dir string, own bool) error {
 	return nil
 }
 
-// fork starts a run of its own from another run's checkpoint. The new run's best score starts as
-// that checkpoint's own; the other run keeps its best.
+// fork starts a new run from another run's checkpoint. The new run's best score starts as the
+// score of that checkpoint; the other run's best is not taken over.
 func (t *Trainer) fork(ctx context.Context, dir string) error {
 	_, err := t.load(ctx, dir, "forked")
 	if err == nil && t.score != nil && t.score.Loss < t.best {
@@ -110,7 +110,8 @@ func (t *Trainer) fork(ctx context.Context, dir string) error {
 	return err
 }
 
-// load restores a checkpoint and notes what was done with it, such as resumed or forked.
+// load restores a checkpoint and reports it; done is the verb of the report, "resumed" or
+// "forked".
 func (t *Trainer) load(ctx context.Context, dir, done string) (checkpoint.State, error) {
 	c, err := checkpoint.Load(filepath.Clean(dir))
 	if err != nil {
@@ -123,7 +124,7 @@ func (t *Trainer) load(ctx context.Context, dir, done string) (checkpoint.State,
 	return c.State, nil
 }
 
-// stepOf returns the step that a state names, -1 for none.
+// stepOf returns the step that a state's pointer holds, -1 for nil.
 func stepOf(step *int) int {
 	if step == nil {
 		return -1

@@ -9,10 +9,11 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// Run trains to the end, to a limit of train.stop, or until ctx is cancelled. In that case it drops
-// the unfinished step, saves the last finished one and returns with Interrupted set; in a group all
-// ranks finish the step in which the context of one is cancelled. Before the first step there is
-// nothing to save, and Run returns ctx's error.
+// Run trains until the last step, until a limit of train.stop is reached, or until ctx is
+// cancelled. In the last case it drops the unfinished step, saves the last finished one and
+// returns with Interrupted set; in a group all ranks first finish the step during which a
+// rank's context was cancelled. If ctx is cancelled before the first step, there is nothing to
+// save, and Run returns ctx's error.
 func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	total := t.run.TotalSteps()
 	t.started = time.Now()
@@ -30,7 +31,7 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 	}
-	if err := t.checkStop(); err != nil { // again, because of the score
+	if err := t.checkStop(); err != nil { // again, because train.stop.loss needs the score
 		return nil, err
 	}
 	if t.step() > 0 && t.leads() && t.samples() {
@@ -87,7 +88,7 @@ func (t *Trainer) stepAndScore(ctx context.Context) error {
 	t.last, t.score = m, nil
 	skipped := t.learner.Progress().SkippedInRow
 	if skipped == 0 && t.saved >= 0 {
-		t.good = t.saved // a step from its weights was finite
+		t.good = t.saved // a finite step was made from that checkpoint
 	}
 	bad := skipped >= t.run.Train.MaxBadSteps
 	if err := t.checkStop(); err != nil {

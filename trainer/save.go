@@ -76,8 +76,8 @@ func (t *Trainer) write() error {
 	return errors.Wrapf(moved, "step %d is saved in %s, in a new folder of the old name", t.step(), dir)
 }
 
-// amend adds the validation score to the state of the step's checkpoint. The metrics are written
-// before: a state with a score implies that their line has it.
+// amend adds the validation score to the state in the step's checkpoint. It flushes
+// metrics.jsonl first, so that a score in the state implies that the step's line has it, too.
 func (t *Trainer) amend() error {
 	if err := t.metrics.file.Sync(); err != nil {
 		return err
@@ -131,8 +131,8 @@ func stepOrNil(step int) *int {
 	return &step
 }
 
-// configDigest returns the sha256 of a resolved config without the folder that the run is written
-// to, and without how many ranks train it.
+// configDigest returns the SHA-256 of a resolved config without the keys out, device.ranks and
+// device.rank_timeout, which do not affect what is trained.
 func configDigest(run *runconfig.Run) (string, error) {
 	anywhere := *run
 	anywhere.Out = ""

@@ -7,10 +7,10 @@ import (
 	"github.com/residua-go/residua/internal/stats"
 )
 
-// spikes detects jumps of a loss: several losses in a row that are far above the median of those
-// before them, by a quarter of it, by ten times the median distance from it, and by a tenth of a
-// nat. A single high training loss may come from its batch alone; a single high validation loss
-// does not.
+// spikes detects jumps of a loss: inRow losses in a row, each far above the median of the
+// recent losses before it. Far above means by more than a quarter of the median, ten times the
+// median absolute deviation, and 0.1 nats. A single high training loss may be due to its
+// batch; a single high validation loss is not.
 type spikes struct {
 	what   string // name of the loss, for messages
 	window int    // number of recent losses to compare with

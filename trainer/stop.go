@@ -57,10 +57,10 @@ func (t *Trainer) reached() int {
 	return -1
 }
 
-// ended tells whether no step is to come.
+// ended tells whether the run has made its last step.
 func (t *Trainer) ended() bool { return t.stopped != nil || t.step() >= t.run.TotalSteps() }
 
-// checkStopLoss refuses a limit on the validation loss where there is no validation.
+// checkStopLoss returns an error if train.stop.loss is set for a run without validation.
 func (t *Trainer) checkStopLoss() error {
 	if t.run.Train.Stop.Loss > 0 && (!t.scores || t.run.Train.EvalEvery == 0) {
 		return errors.New("train.stop.loss: want validation text and train.eval_every >= 1, because the validation loss is compared with it")

@@ -7,7 +7,8 @@ const (
 	guesses       = 100 // least number of steps in a row with the loss of guessing
 )
 
-// stuck detects that a run has collapsed: its gradient is 0, or its loss stays that of guessing.
+// stuck detects that a run no longer learns: its gradient is 0, or its loss stays that of
+// guessing.
 type stuck struct {
 	vocab    int
 	patience int // steps in a row with the loss of guessing after which the run is stuck
@@ -15,7 +16,8 @@ type stuck struct {
 	guessing int // steps in a row, so far, with the loss of guessing
 }
 
-// newStuck returns the detector for a run: a tenth of its steps is how long guessing may last.
+// newStuck returns the detector for a run. The loss may stay that of guessing for a tenth of
+// the run's steps, or 100 steps if that is more.
 func newStuck(vocab, steps int) stuck { return stuck{vocab: vocab, patience: max(guesses, steps/10)} }
 
 // add takes the next step; news reports a collapse that begins.

@@ -10,18 +10,18 @@ import (
 	"github.com/residua-go/residua/internal/tfevents"
 )
 
-// eventsFile is the run in the form that TensorBoard reads; its name has to contain tfevents.
+// eventsFile is the file that TensorBoard reads; its name has to contain tfevents.
 const eventsFile = "events.out.tfevents.residua"
 
 // eventsLog appends to the events file.
 type eventsLog struct {
 	file  *checkpoint.Appender
 	w     *tfevents.Writer
-	start time.Time // of the run's first step, if it had never been interrupted
+	start time.Time // when the run's first step would have begun, had the run never been interrupted
 }
 
-// openEvents makes the events file anew of the metrics and samples so far, and opens it to append,
-// if the config asks for it.
+// openEvents rewrites the events file from the metrics and samples so far and opens it to
+// append, if the config asks for it.
 func (t *Trainer) openEvents() error {
 	if !t.run.Train.TensorBoard {
 		return nil
@@ -66,7 +66,7 @@ func (l *eventsLog) begin(w io.Writer, steps []Metrics, samples []Sample) (err e
 	return nil
 }
 
-// step writes a step's metrics; nothing without an events file.
+// step writes a step's metrics; it does nothing if there is no events file.
 func (l *eventsLog) step(m Metrics) error {
 	if l == nil {
 		return nil
@@ -84,8 +84,8 @@ func (l *eventsLog) step(m Metrics) error {
 	return l.w.Scalars(l.start.Add(seconds(m.Seconds)), m.Step, values...)
 }
 
-// sample writes a sample; nothing without an events file. Its indentation makes TensorBoard, which
-// reads Markdown, show it as it is.
+// sample writes a sample; it does nothing if there is no events file. It indents the text,
+// because TensorBoard reads Markdown and then shows it unchanged.
 func (l *eventsLog) sample(s Sample) error {
 	if l == nil {
 		return nil

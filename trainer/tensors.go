@@ -24,8 +24,8 @@ func setValues(s *graph.Store, tensors []checkpoint.Tensor) error {
 	return nil
 }
 
-// optimizerTensors returns what the optimizer file holds. In a group a tensor is gathered from the
-// ranks when it is written.
+// optimizerTensors returns the content of the optimizer file. In a group each tensor is
+// gathered from the ranks only when it is written.
 func (t *Trainer) optimizerTensors() []checkpoint.Tensor {
 	var tensors []checkpoint.Tensor
 	for i, s := range t.learner.Optimizer().State() {

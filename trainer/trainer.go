@@ -43,7 +43,7 @@ type Trainer struct {
 
 	id       string       // the run's identity
 	last     Metrics      // of the newest step
-	score    *eval.Score  // its validation, nil: none
+	score    *eval.Score  // validation score of the newest step, nil: none
 	best     float64      // best validation loss, +Inf: none yet
 	bestStep int          // the step with that loss, -1: none or not known
 	stopped  *stopped     // nil: train.stop has not ended the run
@@ -53,8 +53,8 @@ type Trainer struct {
 	due      bool // a checkpoint is due by time
 	stop     bool // in a group: a rank was interrupted
 
-	restored map[string][]float32 // a checkpoint's optimizer state, until all ranks have their parts
-	gathered []float32            // the last tensor that gather has returned
+	restored map[string][]float32 // a checkpoint's optimizer state, kept until all ranks have their parts
+	gathered []float32            // memory of wholeOf, reused
 	good     int                  // the newest checkpoint from which a step with a finite loss was made, -1: none known
 	started  time.Time
 	before   float64 // seconds that the run had taken before it was resumed
@@ -67,7 +67,7 @@ type Options struct {
 	Fork    string   // folder of a run or step: start a new run from that checkpoint
 	Report  Reporter // nil: none
 	Profile bool     // time each op and part of a step, for Trainer.Profile
-	Dry     bool     // prepare to Estimate alone: make no folder, and read none
+	Dry     bool     // prepare for Estimate only: make no folder, and read none
 	// Group holds the ranks that train the run together, as many as device.ranks; nil: one. Rank 0
 	// alone keeps the folder, validates and reports.
 	Group  *distributed.Group
@@ -85,7 +85,7 @@ type Result struct {
 	Last        Metrics     // of the newest step
 	Spikes      int         // spikes of the loss so far
 	LastSpike   int         // the step at which the last of them began
-	Collapsed   bool        // at the end the gradient was 0, or the loss long that of guessing
+	Collapsed   bool        // at the end the gradient was 0, or the loss had long been that of guessing
 	Final       *eval.Score // validation at the end, nil when interrupted or without validation data
 	Checkpoint  string      // the newest step folder
 }

@@ -41,8 +41,9 @@ func (t *Trainer) validates() bool {
 	return t.scores && (t.ended() || every > 0 && t.step()%every == 0)
 }
 
-// unvalidated tells whether the step at which the run starts still has to be scored: the run ended
-// before it was, or a run that ends here now has another number of tokens to score.
+// unvalidated tells whether the step at which the run starts still has to be scored, because
+// the run ended before it was scored, or because the run ends at this step and now scores
+// another number of tokens.
 func (t *Trainer) unvalidated() bool {
 	last := t.ended()
 	switch {
@@ -66,7 +67,7 @@ func (t *Trainer) validate(ctx context.Context) error {
 		return errors.Wrapf(err, "validation after step %d, which is saved", t.step())
 	}
 	t.score = &score
-	t.stopAt(t.reached()) // the state says it
+	t.stopAt(t.reached()) // amend saves it in the state
 	loss, bits := eval.Number(score.Loss), eval.Number(score.BitsPerByte)
 	t.last.ValLoss, t.last.ValBits = &loss, &bits
 	if score.Chance > 0 {

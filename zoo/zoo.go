@@ -109,7 +109,7 @@ func checksumOf(path string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// download fetches a file; the file gets its name only when its checksum is right.
+// download fetches a file and checks its checksum before it gives the file its name.
 func (z Zoo) download(name, sum string) (path string, err error) {
 	url := z.release + "/" + name + extension
 	defer func() {

@@ -18,13 +18,13 @@ import (
 const valuesAtOnce = 256
 
 // Format reads .parquet files: each row is a document, whose text is in a column of strings. A
-// column inside another is named with a dot: message.text. Rows without a value are skipped. A page
-// of the column at a time is in memory.
+// nested column is named with dots, as in message.text. Rows without a value are skipped. Only
+// one page of the column is in memory at a time.
 func Format() data.Format { return data.Format{Extension: ".parquet", Read: read} }
 
 func read(ctx context.Context, file io.ReaderAt, size int64, column string, longest int64, emit func(int, string) error) (err error) {
 	defer func() {
-		if r := recover(); r != nil { // what the library does with some damaged files
+		if r := recover(); r != nil { // the library panics on some damaged files
 			err = errors.Errorf("want a Parquet file, got a damaged one: %v", r)
 		}
 	}()

@@ -67,7 +67,7 @@ type Document struct {
 // Pair is a text and a possible continuation.
 type Pair struct{ Context, Continuation string }
 
-// before puts the text of the examples before a document.
+// before returns the document with examples put before the context of each pair.
 func (d Document) before(examples string) Document {
 	pairs := make([]Pair, len(d.Pairs))
 	for i, p := range d.Pairs {

@@ -19,8 +19,8 @@ const HeldOutFile = "heldout"
 
 const (
 	heldOutDocuments = 500 // unless Options.Limit says otherwise
-	heldOutContext   = 64  // characters of the query of a multiple choice
-	heldOutChoice    = 32  // characters of a choice
+	heldOutContext   = 64  // bytes of the query of a multiple choice
+	heldOutChoice    = 32  // bytes of a choice
 	heldOutChoices   = 4
 	heldOutWord      = 4 // fewest letters of a last word
 )
@@ -28,12 +28,13 @@ const (
 // HeldOut makes a task of texts that the models have not read, such as the documents of a
 // validation split. At a place in each document, drawn by Options.Seed, it asks:
 //
-//   - last_word: after up to 96 characters, for a word of 4 letters or more that occurs among them,
-//     as in LAMBADA (Paperno et al. 2016)
-//   - multiple_choice: after 64 characters, whether the 32 that follow come next, or 32 from one of
-//     three other places; all of them begin after a space
+//   - last_word: after 96 bytes, for a word of 4 letters or more that occurs among them, as in
+//     LAMBADA (Paperno et al. 2016)
+//   - multiple_choice: after 64 bytes, which of four pieces of 32 bytes comes next: the true one,
+//     or one of three from other places; all of them begin after a space
 //
-// It makes 500 documents, or Options.Limit; it returns an error if the texts have too few places.
+// Pieces consist of whole characters. HeldOut makes 500 documents, or Options.Limit; it
+// returns an error if the texts have too few places.
 func HeldOut(ctx context.Context, texts []string, o Options) (*Task, error) {
 	t, err := newTask(HeldOutFile, o)
 	if err != nil {
@@ -69,8 +70,8 @@ type heldOut struct {
 // place is a space in a text, after which something is asked.
 type place struct{ text, at int }
 
-// space draws a place with at least the given bytes before and after it, cut at whole characters;
-// ok is false if this draw found none.
+// space draws a space in a text, with at least the given numbers of bytes before and after it,
+// all of them whole characters; ok is false if this draw found none.
 func (h *heldOut) space(before, after int) (text string, p place, ok bool) {
 	if len(h.texts) == 0 {
 		return "", p, false

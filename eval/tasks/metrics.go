@@ -41,9 +41,9 @@ func (r Result) MarshalJSON() ([]byte, error) {
 	}{r.Checkpoint, r.Task, r.Format, r.Shots, r.Documents, r.Truncated, byName(r.Metrics), byName(r.Difference)})
 }
 
-// Against returns by how much the metrics that are means over documents differ from another model's
-// on the same task, with standard errors of the mean difference per document. For last words it
-// also compares the log-likelihood, in nats.
+// Against returns the differences between this model's metrics and another's on the same task,
+// for the metrics that are means over documents. The standard errors come from the differences
+// per document. For last words it also compares the log-likelihood, in nats.
 func (r Result) Against(other Result) []Metric {
 	of := map[string]func(s Sample) float64{"acc": func(s Sample) float64 { return hit(s.Acc) }, "acc_norm": func(s Sample) float64 { return hit(s.AccNorm) },
 		"perplexity": func(s Sample) float64 { return s.LogLikelihoods[0] }}
@@ -66,7 +66,7 @@ func (r Result) Against(other Result) []Metric {
 	return all
 }
 
-// hit returns 1 for a right answer, otherwise 0.
+// hit returns 1 if right points to true, otherwise 0.
 func hit(right *bool) float64 {
 	if *right {
 		return 1

@@ -11,8 +11,8 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// Options say how to read a task and ask its documents. The zero value asks all documents, without
-// examples.
+// Options say how to read a task and how to ask about its documents. The zero value asks about
+// all documents, without examples.
 type Options struct {
 	Format    string `yaml:"format" group:"A task instead of text" help:"the file is of the task <NAME>: hellaswag, arc, piqa, winogrande, lambada, openbookqa"` // the name of one of Formats; "": multiple_choice
 	Shots     int    `yaml:"shots" group:"A task instead of text" help:"put <N> solved documents before each"`

@@ -48,7 +48,7 @@ func (l *lionRule) String() string {
 // State returns the name of the momentum, which no other rule uses.
 func (*lionRule) State() []string { return []string{"lion_momentum"} }
 
-// Open refuses only float64: training is in float32.
+// Open returns an error unless all parameters are float32, the type of training.
 func (*lionRule) Open(rows []*optim.Row) error {
 	for _, r := range rows {
 		if r.Param.Value.Dtype() != tensor.Float32 {
@@ -58,8 +58,8 @@ func (*lionRule) Open(rows []*optim.Row) error {
 	return nil
 }
 
-// WidthDivisor returns the ratio, as for Adam: with both, the entries of updates have the same size
-// at every width.
+// WidthDivisor returns ratio, as Adam does, since the entries of both updates have the same
+// size at every width.
 func (*lionRule) WidthDivisor(ratio float64) (float64, error) { return ratio, nil }
 
 // Update updates one parameter after another; the workers share each.

@@ -36,7 +36,8 @@ func (s *scaled) Write(h stream.State, at stream.Site, _ stream.Reading, y *gorg
 	return s.Add(h, at, s.b.Apply(gain{}, y, s.gains[at.Index]))
 }
 
-// Form tells `models -residuals` what the stream chooses in h' = A_res h + B_up F(A_down h).
+// Form returns the stream's choices in h' = A_res h + B_up F(A_down h), for `models
+// -residuals`.
 func (s *scaled) Form(at stream.Site) stream.Form {
 	f := s.Vector.Form(at)
 	f.Source = s.c.Card().Source

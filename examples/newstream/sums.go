@@ -34,7 +34,7 @@ func (s Sums) Open(o data.Options, _ data.Tokenizer) (data.Reader, error) {
 // perFile is the number of documents that one thread makes at a time.
 const perFile = 256
 
-// Files returns groups of documents, so that no thread waits for another.
+// Files returns groups of documents, so that threads can work on different groups.
 func (s Sums) Files(context.Context) ([]data.File, error) {
 	var files []data.File
 	for first := 0; first < s.Documents; first += perFile {

@@ -93,9 +93,9 @@ func (b *Bench) save() error {
 	return b.o.Save(b.report)
 }
 
-// failed keeps the error of one measurement, so that the others continue. If the error is there
-// because ctx has ended, it returns an error instead: an interrupt from the terminal also ends the
-// children, perhaps a moment before ctx.
+// failed records the error of one measurement, so that the others continue. If the cause of
+// the error is the end of ctx, failed returns an error instead. An interrupt from the terminal
+// also ends the children, perhaps a moment before ctx.
 func (b *Bench) failed(ctx context.Context, name string, err error) error {
 	select {
 	case <-ctx.Done():
@@ -110,9 +110,9 @@ func (b *Bench) failed(ctx context.Context, name string, err error) error {
 // interruptDelay is how long after a child's end an interrupt still counts as its cause.
 const interruptDelay = 200 * time.Millisecond
 
-// compare starts a worker for each job, lets them and the running workers take turns, and ends the
-// new ones. It returns the workers that still run, and the workers of the jobs, nil for one that
-// did not start.
+// compare starts a worker for each job, lets these and the running workers take turns, and
+// ends the new ones. It returns the running workers followed by the workers of the jobs; a
+// worker that did not start is nil.
 func (b *Bench) compare(ctx context.Context, what string, steps int, running []*worker, jobs ...job) ([]*worker, error) {
 	b.note("%s: starting and warming up", what)
 	started := make([]*worker, len(jobs))
@@ -131,9 +131,9 @@ func (b *Bench) compare(ctx context.Context, what string, steps int, running []*
 }
 
 // launch starts workers and waits until they have warmed up. PyTorch's and JAX's workers start
-// first and together, since each compiles for a minute on a few cores. The others warm up one after
-// another: ours may measure ways to compute meanwhile, and llama.cpp's threads keep the processor
-// busy while they wait for each other.
+// first and together, since each compiles for a minute on a few cores. The others warm up one
+// after another: Residua may be timing different ways to compute, and llama.cpp's threads keep
+// the processor busy while they wait for each other.
 func (b *Bench) launch(ctx context.Context, jobs []job, started []*worker) error {
 	failed := func(i int, err error) error {
 		started[i] = nil
@@ -202,8 +202,8 @@ func (b *Bench) keepModel(chosen []Workload, w Workload, own *worker) {
 	b.report.Sizes = compareSizes(chosen, b.report.Models)
 }
 
-// groups puts together the models of a size, which are compared with one transformer, in the order
-// in which they are named.
+// groups collects the models that are compared with the same transformer into one group each,
+// in the order in which they are named.
 func groups(chosen []Workload) [][]Workload {
 	var all [][]Workload
 	at := map[string]int{}
@@ -218,8 +218,8 @@ func groups(chosen []Workload) [][]Workload {
 	return all
 }
 
-// Baselines compares each model with PyTorch's ways of running it and with JAX. It fills
-// Report.PyTorch and, from our own turns, Models and Sizes.
+// Baselines compares each model with PyTorch, in the modes of Options.PyTorch, and with JAX.
+// It fills Report.PyTorch and, from Residua's own turns, Models and Sizes.
 func (b *Bench) Baselines(ctx context.Context, chosen []Workload) error {
 	var modes []string
 	if b.o.PyTorch != nil {
@@ -294,7 +294,7 @@ func (b *Bench) against(ctx context.Context, chosen []Workload, what string, job
 // steps returns the number of steps in a turn.
 func (b *Bench) steps() int { return cmp.Or(b.o.Steps, 5) }
 
-// Err returns nil if everything that was asked for has been measured.
+// Err returns nil if no measurement has failed.
 func (r *Report) Err() error {
 	switch len(r.Failures) {
 	case 0:

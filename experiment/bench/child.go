@@ -58,7 +58,7 @@ type job struct {
 	Target         Target          `json:"target"`
 
 	config  models.Config // Model, parsed
-	peer    peer          // runs it; nil: this program
+	peer    peer          // the program that runs it; nil: this program
 	file    string        // what the peer opens instead of Model
 	weights string        // the type in which weights are stored; "" for a job that trains
 }
@@ -71,7 +71,8 @@ func (j job) title() string {
 	return implementationName(j.Implementation) + " " + j.Name
 }
 
-// compiled tells whether PyTorch or JAX runs the job.
+// compiled tells whether PyTorch or JAX runs the job, which means that the model is compiled
+// first.
 func (j job) compiled() bool { return j.peer != nil && j.Implementation != llamaCPP }
 
 // job returns the job that runs a workload by an implementation.

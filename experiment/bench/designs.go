@@ -6,8 +6,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// shape is a size at which residual designs are compared with a plain transformer: the presets that
-// name this transformer are compared.
+// shape is a size at which residual designs are compared with a plain transformer. The designs
+// are the presets that name this transformer as their baseline.
 type shape struct {
 	name       string
 	plain      string // preset of the plain transformer
@@ -62,8 +62,8 @@ func (c Comparison) TrainedBy(optimizer string) Comparison {
 // title names what is compared in messages.
 func (c Comparison) title() string { return c.Base.Name + " at " + c.Shape + c.Base.trainedBy() }
 
-// Comparisons returns a comparison for each of the named shapes (none: all) for which one of the
-// named presets (none: all) exists.
+// Comparisons returns the comparisons at the named shapes (none: all) with the named presets
+// (none: all). A shape without such a preset is left out.
 func Comparisons(zoo models.Zoo, shapeNames, names []string, size Size) ([]Comparison, error) {
 	if err := checkNames("shape", shapeNames, ShapeNames()); err != nil {
 		return nil, err

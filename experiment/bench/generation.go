@@ -229,7 +229,8 @@ func (b *Bench) generationJobs(w Workload, with peers, folder string) []job {
 	return jobs
 }
 
-// generateWith measures jobs with a model: each of ours is compared with the jobs after it.
+// generateWith measures jobs with a model; each of our jobs is compared with the peers' jobs
+// that follow it.
 func (b *Bench) generateWith(ctx context.Context, w Workload, jobs []job) error {
 	return b.against(ctx, []Workload{w}, "'s generation", func(Workload) []job { return jobs }, func(w Workload, first *worker, others []*worker) {
 		b.report.Generation = append(b.report.Generation, newGenerationResults(w, jobs, append([]*worker{first}, others...))...)

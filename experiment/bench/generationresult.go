@@ -18,12 +18,12 @@ type GenerationTiming struct {
 	PrefillTokensPS float64 `json:"prefill_tokens_per_s"`
 	PrefillGFLOPS   float64 `json:"prefill_gflops"`
 	PrefillShare    float64 `json:"prefill_peak_share"`
-	TokenSeconds    float64 `json:"token_seconds"` // time of a decoded token
+	TokenSeconds    float64 `json:"token_seconds"` // time from one decoded token of a text to the next
 	TokensPS        float64 `json:"tokens_per_s"`  // of all texts that are decoded at a time
 	PeakBytes       int     `json:"peak_bytes"`
 }
 
-// newGenerationTiming sums up a worker's times by the function typical.
+// newGenerationTiming summarises a worker's times; typical chooses one of several times.
 func newGenerationTiming(w Workload, of *worker, typical func([]float64) float64) GenerationTiming {
 	prefill, token := typical(of.seconds), typical(of.tokenSeconds)
 	return GenerationTiming{PrefillSeconds: prefill, PrefillTokensPS: float64(w.Text.Prompt) / prefill, PrefillGFLOPS: w.prefillFLOPs() / prefill / 1e9,
@@ -51,8 +51,8 @@ type GenerationResult struct {
 	Peers   []PeerResult     `json:"peers,omitempty"`
 }
 
-// newGenerationResults returns a result for each of our jobs, with the peers that follow it. Jobs
-// that failed are left out.
+// newGenerationResults returns a result for each of our jobs, with the peers' jobs that follow
+// it. It leaves out a peer's job that failed, and, if one of ours failed, all jobs from it on.
 func newGenerationResults(w Workload, jobs []job, workers []*worker) []GenerationResult {
 	var all []GenerationResult
 	for i, j := range jobs {

@@ -28,11 +28,11 @@ func (l *LlamaCPP) Check(context.Context, Target) error { return l.script().exis
 
 // command returns the command that generates with the model in a job's file.
 func (l *LlamaCPP) command(ctx context.Context, j job) *exec.Cmd {
-	j.Target.Precision = "" // the file's
+	j.Target.Precision = "" // the file has its own
 	return l.script().command(ctx, j)
 }
 
-// weightPrecisions returns the types in which our side stores weights when it is compared with
+// weightPrecisions returns the types in which Residua stores weights when it is compared with
 // llama.cpp.
 func weightPrecisions() []graph.Precision {
 	return []graph.Precision{graph.FP32, graph.BF16, graph.INT8}
@@ -49,8 +49,8 @@ func llamaTypes(p graph.Precision) []string {
 	return []string{"F32"}
 }
 
-// writeGGUF writes a workload's model into a folder, once for each type, with the weights that our
-// side draws. Its error is about a model that llama.cpp does not have.
+// writeGGUF writes a workload's model into a folder, once for each type, with the same random
+// weights as Residua's own job. It returns an error if llama.cpp does not have the model.
 func writeGGUF(w Workload, folder string) error {
 	m := &pretrained.Model{Zoo: models.Standard(), Store: graph.NewStore(tensor.Float32, 1), Description: pretrained.Description{Spec: w.Spec}}
 	var err error
@@ -73,8 +73,8 @@ func writeGGUF(w Workload, folder string) error {
 // ggufFile returns the path of a type's file.
 func ggufFile(folder, name string) string { return filepath.Join(folder, name+".gguf") }
 
-// tokenizerOf returns the name of our largest tokenizer whose ids a model has, since llama.cpp's
-// server opens no model without a tokenizer; "" if there is none.
+// tokenizerOf returns the name of our largest tokenizer that fits a vocabulary, since
+// llama.cpp's server opens no model without a tokenizer; "" if none fits.
 func tokenizerOf(vocab int) (string, error) {
 	best, largest := "", 0
 	for _, name := range data.TokenizerNames() {

@@ -12,7 +12,7 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// Machine is what this computer can do, measured between the turns: the best of all measurements. A
+// Machine says what this computer can do: the best of the measurements made between turns. A
 // GPU's peak is not measured but taken from its data sheet.
 type Machine struct {
 	Threads    int             `json:"threads"`

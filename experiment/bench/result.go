@@ -89,13 +89,14 @@ func newModelResult(w Workload, of *worker) ModelResult {
 		TrainFLOPs: w.Spec.Cost().TrainFLOPs(), Timing: newTiming(w, of), Predicted: of.facts.Predicted}
 }
 
-// SizeResult compares a model with the plain transformer of its size, both for a token.
+// SizeResult compares a model with the plain transformer of its size; both numbers are per
+// token.
 type SizeResult struct {
 	Model       string  `json:"model"`
 	Transformer string  `json:"transformer"`
 	Time        float64 `json:"time_ratio"`
 	FLOPs       float64 `json:"flop_ratio"`
-	Excess      float64 `json:"excess"` // time ratio divided by FLOP ratio
+	Excess      float64 `json:"excess"` // Time divided by FLOPs
 }
 
 // compareSizes compares each workload's result with that of its plain transformer, if it has one.

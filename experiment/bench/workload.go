@@ -38,8 +38,8 @@ func (w Workload) trainedBy() string {
 	return " by " + w.Optim
 }
 
-// plain returns the preset of the plain transformer with which a workload is compared; for the
-// transformer, its own.
+// plain returns the name of the plain transformer's preset with which a workload is compared.
+// For the transformer itself it returns its own.
 func (w Workload) plain() string {
 	if w.Preset.Baseline == "" {
 		return w.Preset.Name
@@ -50,8 +50,9 @@ func (w Workload) plain() string {
 // zLoss is the z-loss coefficient of all workloads except those of stock Gorgonia.
 const zLoss = 1e-4
 
-// newWorkload makes a workload from a preset, with rows of seq tokens and z-loss. It gets learned
-// positions and logits divided by (l+1), unless its positions are rotary: these are kept.
+// newWorkload makes a workload from a preset, with rows of seq tokens and z-loss. Unless its
+// positions are rotary, the model gets learned positions, and the attention logits of block l
+// are divided by l+1.
 func newWorkload(name string, p models.Preset, batch, seq int) (Workload, error) {
 	c := p.Config
 	if c.Seq = seq; c.Attention.Positions != models.PositionsRoPE {
@@ -67,8 +68,8 @@ type measured struct {
 	batch, seq   int
 }
 
-// measuredModels lists the models on which the project's speed is measured, each RMT before the
-// transformer of its size: the paper's two smaller sizes and a byte-level one.
+// measuredModels lists the models on which this project's speed is measured: the two smaller
+// sizes of the RMT paper and a byte-level one, each with the RMT before its transformer.
 func measuredModels() []measured {
 	return []measured{
 		{"rmt-46m", "rmt-46m", 8, 256},

@@ -14,7 +14,8 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// readSteps reads a run folder's steps; their losses and gradient norms must be finite.
+// readSteps reads the steps of a run's folder. A loss or gradient norm that is not finite is
+// an error.
 func readSteps(run string) ([]trainer.Metrics, error) {
 	steps, err := trainer.ReadMetrics(run)
 	if err == nil && len(steps) == 0 {
@@ -33,7 +34,7 @@ type Comparison struct {
 	Name      string  // title in the report
 	Want, Got string  // folders of the runs
 	Tolerance float64 // relative tolerance of losses; 0: losses and gradient norms must have the same bits
-	Gradients float64 // tolerance of each parameter's gradient, relative to its norm, compared with those that SaveStep wrote to Want; 0: not compared
+	Gradients float64 // tolerance of each parameter's gradient, relative to its norm; Want then has the gradients that SaveStep wrote; 0: not compared
 }
 
 // Write writes the comparison for the report. It returns an error if the losses differ by more than

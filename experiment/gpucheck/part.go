@@ -12,8 +12,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// results are words for the exit statuses of a part: 75 and 77 are run.sh's, 124 and 137 those of
-// the program timeout. Every other one means failure.
+// results names the exit statuses of a part: 75 and 77 come from run.sh, 124 and 137 from the
+// program timeout. Every other status means failure.
 var results = map[int]string{0: "passed", 75: "not run", 77: "skipped", 124: "**out of time**", 137: "**out of time**"}
 
 // part is one part of the check.

@@ -1,6 +1,6 @@
-// Package gpucheck checks the CUDA backend on a GPU machine without Go. run.sh calls the programs
-// that `make gpu-check` has packed; this package, in one of them, compares runs and writes the
-// report.
+// Package gpucheck checks the CUDA backend on a GPU machine without Go. The script run.sh
+// calls the programs that `make gpu-check` has packed. One of them uses this package to
+// compare runs and to write the report.
 package gpucheck
 
 import (

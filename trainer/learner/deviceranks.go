@@ -6,8 +6,9 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// openDevice connects the ranks' GPUs. All pieces are one bucket, which is reduced after the
-// backward pass: it has the same stream.
+// openDevice connects the ranks' GPUs. It puts all parameters into one bucket, which is
+// reduced after the backward pass: NCCL works on the GPU's one stream, so the two could not
+// overlap.
 func (r *ranks) openDevice(store *graph.Store, pieces []optim.Piece) (err error) {
 	id := make([]byte, graph.RanksIDBytes)
 	if r.group.Rank() == 0 {
@@ -38,7 +39,7 @@ func (r *ranks) openDevice(store *graph.Store, pieces []optim.Piece) (err error)
 	return nil
 }
 
-// close ends what the GPUs do together.
+// close aborts the communication between the GPUs.
 func (r *ranks) close() {
 	if r != nil && r.device != nil {
 		r.device.Abort()

@@ -29,15 +29,16 @@ type Options struct {
 
 	Optimizer []optim.Part
 
-	// Group trains one model by several ranks, which must have the same options, batches and
-	// initial parameters. Each takes an equal share of a step's micro-batches, and updates its
-	// share of the parameters; one rank alone computes the same, up to the order of sums. nil:
-	// alone.
+	// Group makes several ranks train one model. They must have the same options, batches and
+	// initial parameters. Each rank computes an equal share of a step's micro-batches and
+	// updates its share of the parameters. A single rank gets the same result, up to the order
+	// of sums. nil: a single rank.
 	Group *distributed.Group
 	// Signal, if it is not nil, is asked once a step. If it is true on a rank, Step.Signal is true
 	// on all.
 	Signal func() bool
-	// Bucket is how many entries of parameters, at least, are reduced together; 0: 1,048,576.
+	// Bucket is the least number of parameter entries whose gradients are reduced together; 0:
+	// 1,048,576.
 	Bucket int
 }
 

@@ -13,16 +13,17 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// Skipper is a Batches that can pass over the micro-batches of other ranks. A Learner fills those
-// of other Batches and forgets them.
+// Skipper is implemented by Batches that can skip the micro-batches of other ranks. A Learner
+// reads and discards them if its Batches is not a Skipper.
 type Skipper interface {
 	// Skip moves on by n micro-batches.
 	Skip(n int)
 }
 
-// ranks is what a Learner of a group does with the others. Each rank computes the gradient of its
-// micro-batches; every sum of gradients goes to the rank that updates the parameters' entries, and
-// the updated entries go to all.
+// ranks connects a Learner to the other ranks of its group. Each rank computes the gradients
+// of its own micro-batches. The gradients are summed over the ranks, each entry on the rank
+// that updates it (reduce-scatter), and the updated entries are sent to all ranks
+// (all-gather).
 type ranks struct {
 	group   *distributed.Group
 	buckets []*bucket
@@ -33,15 +34,15 @@ type ranks struct {
 	sumSquares float64 // of the gradients, over all ranks
 }
 
-// bucket is some parameters whose gradients are reduced together.
+// bucket is a set of parameters whose gradients are reduced together.
 type bucket struct {
 	params  int
 	missing int                         // parameters whose gradients are not final yet
-	reduce  func() *distributed.Pending // adds up the gradients
+	reduce  func() *distributed.Pending // sums the gradients over the ranks
 	spread  func() *distributed.Pending // sends the new weights to all ranks
 }
 
-// newRanks prepares the collectives of a program's parameters.
+// newRanks prepares the collective operations on a program's parameters.
 func newRanks(g *distributed.Group, store *graph.Store, optimizer *optim.Optimizer) (*ranks, error) {
 	r := &ranks{group: g, of: map[*graph.Param]*bucket{}}
 	if store.OnDevice() {
@@ -65,7 +66,7 @@ func newRanks(g *distributed.Group, store *graph.Store, optimizer *optim.Optimiz
 	return r, nil
 }
 
-// newBucket makes the collectives of bucket number i.
+// newBucket returns bucket number i, with its collective operations.
 func newBucket[T distributed.Number](g *distributed.Group, i int, pieces []optim.Piece, elements func(*tensor.Dense) []T) *bucket {
 	var gradients, weights []distributed.Piece[T]
 	for _, p := range pieces {
@@ -82,8 +83,9 @@ func newBucket[T distributed.Number](g *distributed.Group, i int, pieces []optim
 	}
 }
 
-// final starts to reduce a bucket when the gradients of all its parameters are final. The backward
-// pass of every rank finishes the buckets in the same order.
+// final tells the bucket of p that p's gradient is final, and starts to reduce the bucket once
+// those of all its parameters are. The backward pass finishes the buckets in the same order on
+// every rank.
 func (r *ranks) final(p *graph.Param) {
 	b := r.of[p]
 	if b.missing--; b.missing == 0 {
@@ -91,7 +93,7 @@ func (r *ranks) final(p *graph.Param) {
 	}
 }
 
-// begin expects the gradients of a step.
+// begin prepares for the gradients of a new step.
 func (r *ranks) begin() {
 	r.reduced = r.reduced[:0]
 	for _, b := range r.buckets {
@@ -99,7 +101,8 @@ func (r *ranks) begin() {
 	}
 }
 
-// wait returns when collectives are done, with the first error, after which GPUs wait for no other.
+// wait waits for collective operations and returns the first error. After an error it also
+// aborts the communication between GPUs, so that none of them waits forever.
 func (r *ranks) wait(all []*distributed.Pending) error {
 	for _, p := range all {
 		if err := p.Wait(); err != nil {
@@ -110,18 +113,19 @@ func (r *ranks) wait(all []*distributed.Pending) error {
 	return nil
 }
 
-// Numbers that each rank tells the others in a step. The experts' counts follow.
+// Indices of the numbers that each rank sends to the others in a step. The experts' counts
+// follow.
 const (
-	saysLoss       = iota // sum over its micro-batches
-	saysSumSquares        // of its entries' gradients
+	saysLoss       = iota // sum of the losses of its micro-batches
+	saysSumSquares        // sum of the squares of the gradient entries that it updates
 	saysStop              // 1: its context has ended
 	saysSignal            // 1: Options.Signal returned true
 	saysExperts
 )
 
-// exchange waits for the sums of gradients, and adds up what the ranks tell each other, in the
-// order of ranks. loss is the sum over this rank's micro-batches; it returns the sum over all
-// ranks'.
+// exchange waits until the gradients are summed, and sums the other numbers that the ranks
+// send each other, in the order of ranks. loss is the sum over this rank's micro-batches; the
+// result is the sum over those of all ranks.
 func (l *Learner) exchange(ctx context.Context, loss float64) (float64, error) {
 	r := l.ranks
 	if r.device != nil {
@@ -164,7 +168,7 @@ func oneIf(condition bool) float64 {
 	return 0
 }
 
-// sum adds up numbers over the ranks, in the order of ranks.
+// sum returns the elementwise sum of own over the ranks, added up in the order of ranks.
 func (r *ranks) sum(own []float64) ([]float64, error) {
 	n := len(own)
 	all := make([]float64, n*r.group.Size())
@@ -179,7 +183,8 @@ func (r *ranks) sum(own []float64) ([]float64, error) {
 	return sums, nil
 }
 
-// update changes the entries of this rank and sends them to the others.
+// update updates the entries that this rank is responsible for and sends them to the other
+// ranks.
 func (l *Learner) update(gradScale float64) (optim.Stats, error) {
 	if l.ranks == nil {
 		return l.optimizer.Step(gradScale)
@@ -221,8 +226,8 @@ func (l *Learner) skip(n int) error {
 	return nil
 }
 
-// sizeOf returns the number of ranks of a group, 1 without one, if a step's micro-batches can be
-// shared among them.
+// sizeOf returns the number of ranks in a group, 1 without one. It returns an error if a
+// step's micro-batches cannot be shared equally among them.
 func sizeOf(g *distributed.Group, accumulate int) (int, error) {
 	if g == nil {
 		return 1, nil

@@ -19,13 +19,13 @@ type Step struct {
 	N    int     // number of the step, from 1
 	Loss float64 // mean cross-entropy before the update, in nats a token, without auxiliary losses
 
-	Stop   bool // in a Group: the context of a rank has ended, so that all ranks stop after this step
-	Signal bool // what Options.Signal said, on any rank
+	Stop   bool // in a Group: the context of some rank has ended, so that all ranks stop after this step
+	Signal bool // Options.Signal returned true on some rank
 }
 
-// Train makes the given number of steps, and calls each after every one if it is not nil. It stops
-// early, and returns the error, when ctx is cancelled, in a Group that of any rank, or each returns
-// one.
+// Train makes the given number of steps and calls each, if not nil, after every one. It stops
+// early and returns the error if each returns one or ctx ends; in a Group, if the context of
+// any rank ends.
 func (l *Learner) Train(ctx context.Context, steps int, each func(Step) error) error {
 	for range steps {
 		if err := ctx.Err(); err != nil && l.ranks == nil {
@@ -61,12 +61,14 @@ func (l *Learner) Step(ctx context.Context) (Step, error) {
 }
 
 // Gradient runs the micro-batches of a step forward and backward and returns their mean
-// cross-entropy, in nats a token. The Store then holds the sum of their gradients, for Update. A
-// second call starts over with the next micro-batches. When ctx ends, Gradient stops between two
-// ops and returns ctx's error; it has then drawn some of the micro-batches, but changed neither
-// parameters nor progress. In a Group all ranks call it; it then finishes in any case, returns the
-// loss over all ranks' micro-batches, and the Store holds the sums of the entries that this rank
-// updates.
+// cross-entropy, in nats a token. The Store then holds the sum of their gradients, for Update.
+// A second call starts over with the next micro-batches. When ctx ends, Gradient stops between
+// two ops and returns ctx's error; it has then drawn some of the micro-batches, but changed
+// neither parameters nor progress.
+//
+// In a Group all ranks call Gradient, which then finishes even if ctx ends. It returns the
+// mean over all ranks' micro-batches, and the Store holds the summed gradients of the entries
+// that this rank updates.
 func (l *Learner) Gradient(ctx context.Context) (float64, error) {
 	l.ready, l.stop = false, false
 	compute := ctx
@@ -100,7 +102,7 @@ func (l *Learner) Gradient(ctx context.Context) (float64, error) {
 	return l.loss, nil
 }
 
-// finish returns the loss of all ranks' micro-batches, given that of this rank's.
+// finish turns the summed loss of this rank's micro-batches into the sum over all ranks.
 func (l *Learner) finish(ctx context.Context, loss float64) (float64, error) {
 	if l.ranks == nil {
 		l.signalled = l.signal != nil && l.signal()

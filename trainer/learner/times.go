@@ -6,15 +6,15 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// Times says how long the profiled steps took. Program().Profile() has the times of the ops,
-// Kernels() those of a GPU's kernels.
+// Times holds the durations of the profiled steps. Program().Profile() returns the times of
+// the ops, Program().Kernels() those of a GPU's kernels.
 type Times struct {
 	Steps     int           // number of profiled steps
 	Step      time.Duration // total time of those steps
 	Data      time.Duration // drawing batches
 	Optimizer time.Duration // clipping and update; in a Group also sending the new weights
 	Ranks     time.Duration // in a Group: waiting for the sums of gradients after the backward pass
-	// Simulation is of the optimizer's steps, with Compute.Simulate.
+	// Simulation holds the simulated times of the optimizer's threads, with Compute.Simulate.
 	Simulation kernel.Simulation
 }
 
@@ -39,7 +39,7 @@ func (l *Learner) add(part *time.Duration, begin time.Time) {
 	}
 }
 
-// endStep counts a whole step. It reads the device's own timings afterwards.
+// endStep counts a step that is complete, then reads the device's own timings.
 func (l *Learner) endStep(begin time.Time) error {
 	if begin.IsZero() {
 		return nil

@@ -28,12 +28,12 @@ type testPackage struct {
 	Main  bool // it has a TestMain
 }
 
-// overlay holds files that the go command sees instead of those on disk, or in addition to them:
-// test files under names that are not those of tests, so that other packages can import them, and a
-// program that does so.
+// overlay holds files that the go command sees instead of those on disk, or in addition to
+// them: test files under names that are not those of tests, so that other packages can import
+// them, and a program that imports them.
 type overlay struct {
 	folder  string            // holds the files' content
-	Replace map[string]string // from the path that the go command sees to the file
+	Replace map[string]string // from the path that the go command sees to the file with its content
 }
 
 // within is the last path element of packages that do not exist on disk.

@@ -89,7 +89,8 @@ func (c Cell) displays() []Output {
 	return slices.DeleteFunc(slices.Clone(c.Outputs), func(o Output) bool { return o.Type == OutputStream })
 }
 
-// compareVolatile compares texts; if the cell is volatile, it only requires that there is one.
+// compareVolatile compares texts; for a volatile cell it only requires that both or neither
+// are empty.
 func compareVolatile(committed, fresh string, s Settings) string {
 	if !s.Volatile.All {
 		return compareText(committed, fresh, s)

@@ -42,7 +42,7 @@ func compareText(committed, fresh string, s Settings) string {
 	return ""
 }
 
-// settle replaces what does not matter.
+// settle replaces the parts of a text that do not matter, so that the rest can be compared.
 func (s Settings) settle(text string) string {
 	for _, pattern := range s.Volatile.Patterns {
 		text = pattern.ReplaceAllString(text, volatileMark)

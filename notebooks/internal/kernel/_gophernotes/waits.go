@@ -26,7 +26,8 @@ func (c cellContext) Done() <-chan struct{} { return c.s.current().Done() }
 
 func (c cellContext) Err() error { return c.s.current().Err() }
 
-// Value also lets package context find the context that keeps the derived contexts.
+// Value returns a value of the cell's context. Package context calls it, too, to find the
+// context with which derived contexts end.
 func (c cellContext) Value(key any) any { return c.s.current().Value(key) }
 
 func (s *session) sleep(d time.Duration) {

@@ -25,8 +25,8 @@ func main() {
 		}
 		name := fmt.Sprintf("p%d", i)
 		fmt.Fprintf(&imports, "%s %q\n", name, p.PkgPath)
-		// Of a package that the interpreter has a table of, that knows the interfaces that
-		// interpreted types may implement.
+		// If the interpreter already has a table of the package, keep its proxies: they say
+		// which interfaces interpreted types can implement.
 		fmt.Fprintf(&tables, "\nfunc init() {\nimports.Packages.MergePackage(%[1]q, imports.PackageUnderlying{\nName: %[2]q, Proxies: maps.Clone(imports.Packages[%[1]q].Proxies),\n", p.PkgPath, p.Name)
 		genimport.WriteTable(&tables, p.Types, name)
 		tables.WriteString("})\n}\n")
