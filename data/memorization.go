@@ -14,7 +14,7 @@ type Memorization struct {
 	Generated
 	Pairs  int `yaml:"pairs" min:"1" max:"15000" help:"pairs of a key and a value to learn"`
 	Values int `yaml:"values" min:"2" max:"15000" help:"number of values"`
-	Asked  int `yaml:"asked" min:"1" max:"500000" help:"keys of an example"`
+	Asked  int `yaml:"asked" min:"1" max:"500000" help:"number of keys asked for in an example"`
 }
 
 // Name returns "memorization".

@@ -53,7 +53,7 @@ func (p preTokenizer) cutter() (cutter, error) {
 	switch p.Type {
 	case "ByteLevel":
 		if p.PrefixSpace == nil || *p.PrefixSpace {
-			return nil, errors.New("pre_tokenizer: add_prefix_space: want false, got true: text with a space put before it is not built")
+			return nil, errors.New("pre_tokenizer: add_prefix_space: want false, got true: text with a space put before it is not supported")
 		}
 		if p.UseRegex == nil || *p.UseRegex {
 			return pieceEnd, nil
@@ -73,7 +73,7 @@ func (p preTokenizer) cutter() (cutter, error) {
 		}
 		return nil, errors.Errorf("pre_tokenizer: Split: want the pattern of Llama 3 or of Qwen 2 and 3, got %.80q", p.Pattern.Regex)
 	}
-	return nil, errors.Errorf("pre_tokenizer: want ByteLevel, Digits or Split, got %q: it is not built", p.Type)
+	return nil, errors.Errorf("pre_tokenizer: want ByteLevel, Digits or Split, got %q: it is not supported", p.Type)
 }
 
 // normalizer returns the function that normalizes text first, nil if there is none.
@@ -84,5 +84,5 @@ func (s *step) normalizer() (func(string) string, error) {
 	case s.Type == "NFC":
 		return norm.NFC.String, nil
 	}
-	return nil, errors.Errorf("normalizer: want none or NFC, got %q: it is not built", s.Type)
+	return nil, errors.Errorf("normalizer: want none or NFC, got %q: it is not supported", s.Type)
 }

@@ -160,7 +160,7 @@ func (file tokenizerJSON) parse(t *bpeTokenizer) (err error) {
 	m := file.Model
 	switch {
 	case m.Type != "BPE":
-		return errors.Errorf("model.type: want BPE, got %q: it is not built", m.Type)
+		return errors.Errorf("model.type: want BPE, got %q: it is not supported", m.Type)
 	case m.ByteFallback:
 		return errors.New("model.byte_fallback: want false, got true: the tokens must be made of bytes, not of characters")
 	case m.Dropout != nil && *m.Dropout != 0:

@@ -21,8 +21,8 @@ import (
 type Cards struct {
 	Plain
 	Baseline string              `yaml:"baseline" help:"the transformer's preset; the others are those that the zoo compares with it"`
-	Sizes    map[string][]string `yaml:"sizes" help:"settings by preset that make other sizes of all, as in {quickstart: [model.stream.dv=16], others: [model.stream.d_model=128]}; others: of each preset that is not named; nothing: the presets' own sizes"`
-	Muon     []string            `yaml:"muon" help:"presets that are trained by Muon, too, with a card of its own"`
+	Sizes    map[string][]string `yaml:"sizes" help:"settings by preset that make other sizes of all, as in {quickstart: [model.stream.dv=16], others: [model.stream.d_model=128]}; others is for the presets that are not named; nothing: the presets' own sizes"`
+	Muon     []string            `yaml:"muon" help:"presets that are also trained by Muon, and have a second card for that"`
 	Curve    string              `yaml:"curve" help:"config of a sweep of the transformer over train.tokens, with the series adamw and muon: how many tokens it needs for a loss (columns Sc and Sw); nothing: no columns"`
 	Speeds   []string            `yaml:"speeds" help:"files that bench zoo -out has written: speed and memory of the presets, by each optimizer; none: they are not shown"`
 }

@@ -209,9 +209,9 @@ func TestOtherRunsAreKept(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	c.Set = append(c.Set, "train.clip=2")
-	refused(settled(t, c, out), "is of a run with another config, [] instead of [train.clip=2]: choose")
+	refused(settled(t, c, out), "belongs to a run with another config, [] instead of [train.clip=2]: choose")
 	_, err := settled(t, c, out).Report()
-	assert.ErrorContains(t, err, "is of a run with another config", "nor is it reported")
+	assert.ErrorContains(t, err, "belongs to a run with another config", "nor is it reported")
 
 	file := filepath.Join(out, "log.jsonl")
 	log, err := os.ReadFile(file)

@@ -22,10 +22,13 @@ func (r *Planned) complete(ctx context.Context, corpus *data.Corpus) (Record, er
 	record.Run, record.Series, record.Point, record.Seed, record.Settings = r.Name, r.cell.series, r.cell.point.Label, r.Seed, r.Settings
 	record.Config, record.Corpus = r.identity, fingerprint(corpus)
 	record.Program, record.Path = build.Describe(), kernel.Path()
+	var err error
 	if m, ok := r.cell.plan.Config.Kind.(measurer); ok {
-		return record, m.measure(ctx, r.Run, corpus, &record)
+		err = m.measure(ctx, r.Run, corpus, &record)
+	} else {
+		err = r.train(ctx, corpus, &record)
 	}
-	return record, r.train(ctx, corpus, &record)
+	return record, err
 }
 
 // newRecord returns a record with what follows from a run's config.

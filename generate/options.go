@@ -71,7 +71,7 @@ func (o Options) sizes(spec models.Spec, available int) (window, rows int, err e
 	case o.Rows < 0:
 		return 0, 0, layers.Setting("rows", "want >= 1 texts at a time (0: %d), got %d", defaultRows, o.Rows)
 	case o.Queue < 0:
-		return 0, 0, layers.Setting("queue", "want >= 1 requests that wait (0: %d), got %d", defaultQueue, o.Queue)
+		return 0, 0, layers.Setting("queue", "want >= 0 requests that wait (0: %d), got %d", defaultQueue, o.Queue)
 	case len(o.Hooks) > 0 && o.Rows > 1:
 		return 0, 0, layers.Setting("rows", "want one text at a time with hooks, got %d", o.Rows)
 	}

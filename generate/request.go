@@ -17,13 +17,13 @@ import (
 type Request struct {
 	// Prompt is the text to continue. data.EncodePrompt reads it, after a BOS unless BOS is false.
 	Prompt string
-	BOS    *bool `yaml:"bos" bare:"true" help:"read the token that begins documents before the text of a prompt; -bos=false: read the text as one from the middle of a document (default true)"`
+	BOS    *bool `yaml:"bos" bare:"true" help:"read the token that begins documents before the text of a prompt; -bos=false: do not, as for text from the middle of a document (default true)"`
 	// IDs replaces Prompt by token ids, which the model reads as they are, without a BOS before
 	// them.
 	IDs []int32
 	// Slide lets the model read only the end of a prompt that is longer than the window. Without
 	// it, such a prompt is a *WindowError.
-	Slide bool `yaml:"slide" help:"of a prompt that is longer than the window, let the model see the end alone"`
+	Slide bool `yaml:"slide" help:"if a prompt is longer than the window, read only its end"`
 	Echo  bool // emit the prompt before the text that continues it
 
 	Tokens int `yaml:"tokens" default:"200" help:"generate at most <N> tokens"`
@@ -40,7 +40,7 @@ type Request struct {
 	// text so far: to l_i / c if it is positive, to c l_i if it is negative (Keskar et al. 2019,
 	// section 4.1). These tokens become less likely if c is above 1, more likely if it is below. 0
 	// or 1: no penalty.
-	RepetitionPenalty float64 `yaml:"repetition_penalty" default:"1" help:"divide the positive logits of tokens that the text has already by <C>, multiply the negative ones; 1: none"`
+	RepetitionPenalty float64 `yaml:"repetition_penalty" default:"1" help:"divide positive logits of tokens that the text already has by <C>, and multiply negative ones by it; 1: no penalty"`
 	Temperature       float64 `yaml:"temperature" default:"0.8" help:"divide the logits by <T>; 0: greedy, always the likeliest token"`         // p_i = exp(l_i/T) / sum_j exp(l_j/T); 0: the largest l_i, and nothing is drawn
 	TopK              int     `yaml:"top_k" help:"sample from the <K> likeliest tokens; 0: from all"`                                           // draw among the k likeliest tokens; 0: among all
 	TopP              float64 `yaml:"top_p" default:"1" help:"sample from the likeliest tokens whose probabilities add up to <P>; 1: from all"` // then among the fewest likeliest that have this share of their probability (Holtzman et al. 2020); 0 or 1: among all

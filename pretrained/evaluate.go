@@ -35,7 +35,7 @@ func (o EvaluateOptions) Validate() error {
 	case o.Tokens < 0:
 		return layers.Setting("tokens", "want >= 0, got %d", o.Tokens)
 	case len(o.IDs) > 0 && len(o.Data) > 0:
-		return layers.Setting("ids", "want them in the place of data, got both")
+		return layers.Setting("ids", "want ids or data, got both")
 	case o.TextField != "" && len(o.Data) == 0:
 		return layers.Setting("text-field", "want data with it: without, the validation split of the model's run is scored")
 	}

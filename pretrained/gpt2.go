@@ -37,13 +37,13 @@ activation_function             gelu
 layer_norm_epsilon              norm_eps
 scale_attn_by_inverse_layer_idx attention.inverse_layer_scaling
 tie_word_embeddings             tie_embeddings
-scale_attn_weights              ! true  attention without 1/sqrt(head dimension) is not built
-add_cross_attention             ! false attention to an encoder is not built`
+scale_attn_weights              ! true  attention without 1/sqrt(head dimension) is not supported
+add_cross_attention             ! false attention to an encoder is not supported`
 
 func readGPT2(m *Described, _ []byte) error {
 	gelu, known := gelus()[m.Gelu]
 	if !known {
-		return layers.Setting("activation_function", "want one of %v, got %q: it is not built", slices.Sorted(maps.Keys(gelus())), m.Gelu)
+		return layers.Setting("activation_function", "want one of %v, got %q: it is not supported", slices.Sorted(maps.Keys(gelus())), m.Gelu)
 	}
 	sized := models.Transformer(m.Layers, m.Width, cmp.Or(m.Hidden, 4*m.Width), m.Attention.Heads)
 	m.Stream, m.FeedForward, m.Gelu, m.Bias = sized.Stream, sized.FeedForward, gelu, true

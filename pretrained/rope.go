@@ -93,7 +93,7 @@ func (p ropeParameters) scaling(key string, seq int) (layers.RopeScaling, error)
 	case p.MScale != nil || p.MScaleAllDim != nil:
 		return r, layers.Setting(key+"mscale", "want nothing: yarn's factors for DeepSeek's models are not built")
 	case p.Truncate != nil && !*p.Truncate:
-		return r, layers.Setting(key+"truncate", "want true, got false: yarn between pairs is not built")
+		return r, layers.Setting(key+"truncate", "want true, got false: yarn between pairs is not supported")
 	}
 	switch r.Type {
 	case "", ropeDefault:

@@ -58,14 +58,14 @@ type Data struct {
 	Tokenizer     string      `yaml:"tokenizer" json:"tokenizer" help:"bytes, gpt2 or the path of a Hugging Face folder's tokenizer.json"`
 	Split         string      `yaml:"split" json:"split" help:"validation text: hash/N (one document in N; the last Nth of a single one), tail/N (the last Nth of the text) or none"`
 	TextField     string      `yaml:"text_field" json:"text_field" help:"the field of a .jsonl line that holds the text"`
-	MaskDocuments bool        `yaml:"mask_documents" json:"mask_documents" help:"attention stays inside a document"`
+	MaskDocuments bool        `yaml:"mask_documents" json:"mask_documents" help:"a token sees only tokens of its own document"`
 }
 
 // Train says how a model learns.
 type Train struct {
 	Batch       int    `yaml:"batch" min:"1" max:"65536" help:"rows of a micro-batch"`
 	Accumulate  int    `yaml:"accumulate" min:"1" max:"1048576" help:"micro-batches of a step, over all ranks"`
-	BatchTokens int    `yaml:"batch_tokens" added:"0" min:"0" max:"4294967296" help:"tokens of a step; batch and accumulate follow, the batch as large as memory allows, up to 16384 tokens; 0: they say it"`
+	BatchTokens int    `yaml:"batch_tokens" added:"0" min:"0" max:"4294967296" help:"tokens of a step; sets accumulate, and batch, as large as memory allows, up to 16384 tokens; 0: batch and accumulate say it"`
 	Recompute   string `yaml:"recompute" choices:"none, cheap, block" help:"what the backward pass computes again, for less memory: none, cheap (norms, activations and gates: little time) or block (all that each block computed)"`
 	Steps       int    `yaml:"steps" default:"required, or tokens" min:"0" max:"1000000000" help:"number of updates"`
 	Tokens      int64  `yaml:"tokens" min:"0" max:"1000000000000000000" help:"tokens to train on, in place of steps; rounded up to whole steps"`
@@ -81,14 +81,14 @@ type Train struct {
 	Beta1           float64  `yaml:"beta1" help:"AdamW's decay of the first moment"`
 	Beta2           float64  `yaml:"beta2" help:"AdamW's decay of the second moment"`
 	AdamEps         float64  `yaml:"adam_eps" help:"AdamW's epsilon"`
-	Optim           Optim    `yaml:"optim" default:"adamw" help:"the rule by which weight matrices learn"`
+	Optim           Optim    `yaml:"optim" default:"adamw" help:"the optimizer of weight matrices"`
 	Clip            float64  `yaml:"clip" min:"0" help:"greatest global gradient norm; 0: no clipping"`
 	ZLoss           float64  `yaml:"z_loss" min:"0" help:"coefficient of mean (log Z)^2 in the loss"`
 	BalanceLoss     float64  `yaml:"balance_loss" min:"0" help:"with experts: coefficient of their load balance in the loss"`
 	RouterZLoss     float64  `yaml:"router_z_loss" min:"0" help:"with experts: coefficient of the routers' mean (log Z)^2 in the loss"`
 
 	EvalEvery       int    `yaml:"eval_every" min:"0" max:"1000000000" help:"steps between evaluations; 0: at the end only"`
-	EvalTokens      int    `yaml:"eval_tokens" default:"as many as take 3% of the FLOPs with all evaluations, at most 262144" from:"train.steps train.tokens train.batch train.accumulate train.stop.tokens train.eval_every model.seq" min:"0" max:"1000000000000" help:"tokens of the validation split that are scored; 0: all"`
+	EvalTokens      int    `yaml:"eval_tokens" default:"what makes all evaluations take 3% of the FLOPs, at most 262144" from:"train.steps train.tokens train.batch train.accumulate train.stop.tokens train.eval_every model.seq" min:"0" max:"1000000000000" help:"tokens of the validation split that are scored; 0: all"`
 	CheckpointEvery int    `yaml:"checkpoint_every" min:"0" max:"1000000000" help:"steps between checkpoints; 0: not by steps. A checkpoint is also made before each evaluation and at the end"`
 	Keep            int    `yaml:"keep" min:"1" max:"1000000000" help:"number of newest checkpoints to keep"`
 	InitFrom        string `yaml:"init_from" help:"a run, checkpoint, model file or Hugging Face folder whose weights to start from; a relative path starts at the working directory"`
@@ -115,7 +115,7 @@ type Device struct {
 	Kind      string `yaml:"kind" choices:"cpu, cuda" help:"cpu or cuda"`
 	Index     int    `yaml:"index" min:"0" max:"1023" help:"which GPU, of those that CUDA_VISIBLE_DEVICES lets the program see; 0: the first. Several ranks on a host take this one and those after it"`
 	Threads   int    `yaml:"threads" min:"0" max:"1024" help:"number of threads; 0: one for each core; the losses do not depend on it"`
-	Precision string `yaml:"precision" default:"fp32, on cuda tf32" from:"device.kind" help:"of activations and matrix products: fp32, bf16 (activations and what products read in bfloat16, all sums in float32) or, on cuda alone, tf32 (products alone)"`
+	Precision string `yaml:"precision" default:"fp32, on cuda tf32" from:"device.kind" help:"fp32; bf16: activations and what matrix products read in bfloat16, sums in float32; tf32, on cuda alone: matrix products in TF32"`
 
 	Ranks       int     `yaml:"ranks" added:"1" min:"1" max:"65536" help:"processes that train one model together, started by mpiexec or another launcher of MPI; must divide train.accumulate; the loss depends on it in its last bits alone"`
 	RankTimeout float64 `yaml:"rank_timeout" added:"60" min:"0.1" max:"86400" help:"seconds for which a rank may be silent before the others end the job"`

@@ -44,7 +44,7 @@ func (r *Run) completeModel(where *settings.Positions) error {
 			continue
 		}
 		text, byDefault := settings.Text(given[key]), settings.Text(filled[key])
-		return where.Errorf(key, "got %s, which no model can have: leave the key out for the default, %s", text, byDefault)
+		return where.Errorf(key, "want another value than %s, with which no model works: leave the key out for the default, %s", text, byDefault)
 	}
 	return nil
 }

@@ -21,16 +21,16 @@ import (
 type Options struct {
 	// Hosts are names under which clients may call the server, besides localhost, loopback
 	// addresses and the address at which it listens. A server with a Token answers under any name.
-	Hosts []string `yaml:"host" help:"without a token: answer also requests whose Host is <NAME>, as of a proxy or a container; may be repeated. localhost, loopback addresses and the address that a request came to need none"`
+	Hosts []string `yaml:"host" help:"without a token: also answer requests with the Host <NAME>, such as a proxy's or a container's; may be repeated. localhost, loopback addresses and the address that a request came to need none"`
 	// Token, if not "", must be in the header of every request, except for / and /healthz:
 	// "Authorization: Bearer TOKEN".
 	Token string `yaml:"token" help:"answer only requests with the header Authorization: Bearer <TOKEN>; without, the environment's RESIDUA_TOKEN"`
 	// Requests limits the completions in progress, including those that wait for the model; further
 	// ones are answered with 429. 0: 128.
-	Requests int   `yaml:"requests" default:"128" min:"1" help:"work on <N> completions at a time, those that wait for the model included; more are answered 429"`
-	Body     int64 `yaml:"max_body" default:"8388608" min:"1" help:"take requests of at most <N> bytes, and bodies of 8 times as many bytes at a time"` // largest size of a request's body in bytes; 0: 8 MiB
+	Requests int   `yaml:"requests" default:"128" min:"1" help:"work on <N> completions at a time, including those that wait for the model; further requests get status 429"`
+	Body     int64 `yaml:"max_body" default:"8388608" min:"1" help:"refuse bodies of more than <N> bytes; all bodies at a time may have 8 times as many"` // largest size of a request's body in bytes; 0: 8 MiB
 
-	RequestTime time.Duration `yaml:"request_time" default:"10m0s" help:"give a completion at most <TIME>, as in 90s or 10m, its waiting included"` // 0: 10 minutes
+	RequestTime time.Duration `yaml:"request_time" default:"10m0s" help:"end a completion after <TIME>, as in 90s or 10m, including the time that it waits"` // 0: 10 minutes
 	StopTime    time.Duration `yaml:"stop_time" default:"30s" help:"give what runs <TIME>, as in 30s, to finish when the server is stopped"`        // 0: 30 seconds
 	ReadTime    time.Duration // how long reading a request may take; 0: 1 minute
 	WriteTime   time.Duration // how long a client may leave a write unread; 0: 30 seconds

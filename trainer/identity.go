@@ -29,7 +29,7 @@ func (t *Trainer) checkOwn(dir string) (own bool, err error) {
 	case own && (here == "" || s.Run == "" || here == s.Run), here != "" && here == s.Run:
 		return own, nil
 	case here == "" && !own:
-		return own, cannotResume("out", "%s is not of the run in %s: go on there with -out, or %s", dir, out, hint)
+		return own, cannotResume("out", "%s does not belong to the run in %s: resume it in its own folder with -out, or %s", dir, out, hint)
 	}
 	return own, cannotResume("out", "%s is of another run than the one in %s (identity %.8s, there %.8s): %s", dir, out, s.Run, here, hint)
 }

@@ -23,7 +23,7 @@ type Prompt struct {
 	Text string   `yaml:"prompt" help:"let the model read <TEXT>; without, \"func add(a, b int) int {\\n\\treturn a + \""`
 	IDs  data.IDs `yaml:"ids" help:"let the model read token ids <1,2,3> instead of -prompt"`
 	// BOS is read before Text, as data.EncodePrompt says, unless this is false.
-	BOS *bool `yaml:"bos" bare:"true" help:"read the token that begins documents before the text of a prompt; -bos=false: read the text as one from the middle of a document (default true)"`
+	BOS *bool `yaml:"bos" bare:"true" help:"read the token that begins documents before the text of a prompt; -bos=false: do not, as for text from the middle of a document (default true)"`
 }
 
 // given tells whether there is a text or ids.

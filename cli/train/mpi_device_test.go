@@ -33,7 +33,7 @@ func TestMPIDevice(t *testing.T) {
 	t.Run("one GPU", func(t *testing.T) {
 		j := job(t, 1)
 		require.Error(t, j.Run())
-		require.Contains(t, j.text.String(), "device.index: want a GPU for each rank, got that at 0000:01:00.0 on host ")
+		require.Contains(t, j.text.String(), "device.index: want a GPU for each rank, got the one at 0000:01:00.0 on host ")
 		require.Contains(t, j.text.String(), " for ranks 0 and 1: let each see all GPUs")
 	})
 	t.Run("two of three GPUs", func(t *testing.T) {

@@ -22,7 +22,8 @@ const (
 	heldOutContext   = 64  // bytes of the query of a multiple choice
 	heldOutChoice    = 32  // bytes of a choice
 	heldOutChoices   = 4
-	heldOutWord      = 4 // fewest letters of a last word
+	heldOutTries     = 100 // draws of wrong choices for a document
+	heldOutWord      = 4   // fewest letters of a last word
 )
 
 // HeldOut makes a task of texts that the models have not read, such as the documents of a
@@ -99,9 +100,9 @@ func (h *heldOut) choice() (Document, bool) {
 		return Document{}, false
 	}
 	choices := []string{text[p.at+1:][:heldOutChoice]}
-	for len(choices) < heldOutChoices {
+	for tries := 0; len(choices) < heldOutChoices; tries++ {
 		other, q, ok := h.space(0, heldOutChoice)
-		if !ok {
+		if !ok || tries == heldOutTries { // a text that repeats itself has no other choices
 			return Document{}, false
 		}
 		if wrong := other[q.at+1:][:heldOutChoice]; !slices.Contains(choices, wrong) {

@@ -88,6 +88,7 @@ func TestHeldOutRefuses(t *testing.T) {
 	}{
 		"held-out text: want room for 500 documents of multiple_choice, got 0: choose a smaller limit, or more text": {nil, Options{}},
 		"held-out text: want room for 9 documents of last_word, got 0: choose a smaller limit, or more text":         {[]string{strings.Repeat("abc ", 200)}, Options{Format: "last_word", Limit: 9}},
+		"held-out text: want room for 5 documents of multiple_choice, got 0: choose a smaller limit, or more text":   {[]string{strings.Repeat("abc ", 200)}, Options{Limit: 5}},
 		"type: want multiple_choice or last_word of held-out text, got rolling":                                      {heldOutTexts(), Options{Format: "rolling"}},
 	} {
 		_, err := HeldOut(context.Background(), c.texts, c.o)

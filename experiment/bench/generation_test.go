@@ -101,3 +101,21 @@ func TestGeneration(t *testing.T) {
 	assert.Contains(t, table.Note, "versions: transformers 0, 3 threads")
 	assert.Equal(t, []string{"", "transformers", "float32", "20", "2000.0", "10"}, table.Rows[2][:6])
 }
+
+// TestGenerationResultsOfFailures: a job of ours that failed costs the peers' jobs that follow it,
+// and no others.
+func TestGenerationResultsOfFailures(t *testing.T) {
+	ended := func(failed bool) *worker {
+		w := fake(1, 1, 2)
+		w.tokenSeconds, w.failed = []float64{1}, failed
+		return w
+	}
+	ours, peers := job{}, job{peer: &PyTorch{}, Implementation: "other"}
+	jobs := []job{ours, peers, ours, peers, ours, peers, peers}
+	chosen, err := ChooseGeneration(models.Standard(), []string{"quickstart"}, Text{Prompt: 1, Tokens: 1})
+	require.NoError(t, err)
+	results := newGenerationResults(chosen[0], jobs, []*worker{ended(false), ended(false), ended(true), ended(false), ended(false), ended(true), ended(false)})
+	require.Len(t, results, 2)
+	assert.Len(t, results[0].Peers, 1)
+	assert.Len(t, results[1].Peers, 1)
+}

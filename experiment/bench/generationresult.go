@@ -52,17 +52,20 @@ type GenerationResult struct {
 }
 
 // newGenerationResults returns a result for each of our jobs, with the peers' jobs that follow
-// it. It leaves out a peer's job that failed, and, if one of ours failed, all jobs from it on.
+// it. It leaves out jobs that failed and, if one of ours failed, the peers' jobs that follow it.
 func newGenerationResults(w Workload, jobs []job, workers []*worker) []GenerationResult {
 	var all []GenerationResult
+	measured := false // our latest job
 	for i, j := range jobs {
 		of := workers[i]
+		if j.peer == nil {
+			measured = of.ok()
+		}
 		switch {
-		case j.peer == nil && of.ok():
+		case !measured: // nothing to compare with
+		case j.peer == nil:
 			all = append(all, GenerationResult{Name: w.Name, Parameters: of.facts.Parameters, Text: w.Text, Weights: graph.Precision(j.weights),
 				Residua: newGenerationTiming(w, of, stats.Median)})
-		case j.peer == nil: // nothing to compare with
-			return all
 		case of.ok():
 			all[len(all)-1].add(w, j, of)
 		}

@@ -58,7 +58,8 @@ func runGradients(run string) (map[string]gradient, error) {
 	if len(files) == 0 {
 		return nil, errors.Errorf("%s: want a checkpoint with the optimizer's state, got none; set train.checkpoint_every", run)
 	}
-	file, err := checkpoint.ReadTensors(slices.Max(files))
+	newest := slices.Max(files)
+	file, err := checkpoint.ReadTensors(newest)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func runGradients(run string) (map[string]gradient, error) {
 		if name, is := strings.CutSuffix(t.Name, firstMoment); is {
 			values, is := t.Data.([]float32)
 			if !is {
-				return nil, errors.Errorf("%s: %s: want elements of type F32, got %s", files[len(files)-1], t.Name, t.DType())
+				return nil, errors.Errorf("%s: %s: want elements of type F32, got %s", newest, t.Name, t.DType())
 			}
 			gradients[name] = newGradient(values)
 		}
