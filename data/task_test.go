@@ -200,9 +200,9 @@ func TestTaskTokens(t *testing.T) {
 
 func TestTasksRefuse(t *testing.T) {
 	for want, o := range map[string]Options{
-		"data.path: want none for source mqar, got [x]":                                                                  {Source: tasks()[0], Paths: []string{"x"}},
-		"data.split: want hash or hash/N for source bottleneck-copy, which keeps equal examples on one side, got tail/3": {Source: tasks()[2], Split: "tail/3"},
-		"data.source.pairs: want at most 4, for 5 keys and 20 tokens, of which each pair takes four after the first, got 5":                {Source: MQAR{Vocabulary: 10, Length: 20, Pairs: 5}},
+		"data.path: want none for source mqar, got [x]":                                                                     {Source: tasks()[0], Paths: []string{"x"}},
+		"data.split: want hash or hash/N for source bottleneck-copy, which keeps equal examples on one side, got tail/3":    {Source: tasks()[2], Split: "tail/3"},
+		"data.source.pairs: want at most 4, for 5 keys and 20 tokens, of which each pair takes four after the first, got 5": {Source: MQAR{Vocabulary: 10, Length: 20, Pairs: 5}},
 	} {
 		_, err := Load(context.Background(), o)
 		require.EqualError(t, err, want, strings.SplitN(want, ":", 2)[0])

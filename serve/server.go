@@ -31,7 +31,7 @@ type Options struct {
 	Body     int64 `yaml:"max_body" default:"8388608" min:"1" help:"refuse bodies of more than <N> bytes; all bodies at a time may have 8 times as many"` // largest size of a request's body in bytes; 0: 8 MiB
 
 	RequestTime time.Duration `yaml:"request_time" default:"10m0s" help:"end a completion after <TIME>, as in 90s or 10m, including the time that it waits"` // 0: 10 minutes
-	StopTime    time.Duration `yaml:"stop_time" default:"30s" help:"give what runs <TIME>, as in 30s, to finish when the server is stopped"`        // 0: 30 seconds
+	StopTime    time.Duration `yaml:"stop_time" default:"30s" help:"give what runs <TIME>, as in 30s, to finish when the server is stopped"`                 // 0: 30 seconds
 	ReadTime    time.Duration // how long reading a request may take; 0: 1 minute
 	WriteTime   time.Duration // how long a client may leave a write unread; 0: 30 seconds
 
