@@ -22,24 +22,26 @@ type Replacement string
 // which later layers may rely; the mean keeps the average; the values from another row remove only
 // what is specific to this row.
 const (
-	ReplaceZero     Replacement = "zero"     // 0; what "" is
+	ReplaceZero     Replacement = "zero"     // 0; the default, also meant by ""
 	ReplaceMean     Replacement = "mean"     // its mean over the tokens of all rows (Wang et al. 2022, arXiv 2211.00593)
 	ReplaceResample Replacement = "resample" // its values in the next row, token by token (Chan et al. 2022, causal scrubbing)
 )
 
-// Ablations takes activations away on rows of tokens, row by row.
+// Ablations replaces activations of a model that runs on rows of tokens. Each measurement uses
+// one of the rows.
 type Ablations struct {
 	store *graph.Store
 	c     models.Spec
 	rows  [][]int32
 	with  Replacement
 	names []string
-	runs  []*cache.Cache              // of the rows; nil with zero
-	means map[string]cache.Activation // of one token
+	runs  []*cache.Cache              // the run on each row; nil for ReplaceZero
+	means map[string]cache.Activation // by activation name: the mean over all tokens, in the shape of one token
 }
 
 // NewAblations prepares ablations of the activations that patterns match; without patterns, of
-// heads' outputs. It returns an error if the rows lack what the replacement needs from them.
+// the heads' outputs. It returns an error if the rows lack what the replacement takes from
+// them.
 func NewAblations(store *graph.Store, c models.Spec, rows [][]int32, patterns []string, with Replacement) (*Ablations, error) {
 	if err := checkSpec(c); err != nil {
 		return nil, err
@@ -135,8 +137,8 @@ func (a *Ablations) title() string {
 	return map[Replacement]string{ReplaceZero: "Zero ablation", ReplaceMean: "Mean ablation", ReplaceResample: "Resample ablation"}[a.with]
 }
 
-// Heads replaces each head's output in one row of text in turn, at all tokens: one row for each
-// layer, one column for each head.
+// Heads replaces the output of one head after another in one row of text, at all tokens. The
+// result has a row for each layer and a column for each head.
 func (a *Ablations) Heads(row int, m Metric) (*Sweep, error) {
 	ids, err := a.row(row)
 	if err != nil {
@@ -148,8 +150,9 @@ func (a *Ablations) Heads(row int, m Metric) (*Sweep, error) {
 	})
 }
 
-// Writers sets what each writer writes in one row to 0 in turn, at one token or, for the last
-// column, at all: a row a writer, a column a token.
+// Writers sets what one writer after another writes in one row of text to 0, at one token or,
+// in the last column, at all tokens. The result has a row for each writer and a column for each
+// token.
 func (a *Ablations) Writers(row int, m Metric) (*Sweep, error) {
 	ids, err := a.row(row)
 	if err != nil {
@@ -175,7 +178,7 @@ func (a *Ablations) Writers(row int, m Metric) (*Sweep, error) {
 	})
 }
 
-// allTokens is the column of an ablation at all tokens.
+// allTokens is the label of the column that ablates at all tokens.
 const allTokens = "all"
 
 // row returns the tokens of one row.
@@ -186,7 +189,8 @@ func (a *Ablations) row(row int) ([]int32, error) {
 	return a.rows[row], nil
 }
 
-// headActivations are the names of what heads give.
+// headActivations returns the names of the activations that hold the heads' outputs, one for
+// each layer.
 func headActivations(c models.Spec) []string {
 	var names []string
 	for l := range c.Depth() {

@@ -32,11 +32,11 @@ type Alignment struct {
 // AboveChance is the score divided by the root mean square of the scores of random weights.
 func (a Alignment) AboveChance() float64 { return numerics.Ratio(a.Score, a.Chance.rms()) }
 
-// align compares all parts of what writes with all parts of what reads, [writer's part][reader's
-// part].
+// align returns the Alignment of each part of the writer w with each part of the reader r,
+// [writer's part][reader's part].
 func (c *carrier) align(w, r *directions) ([][]Alignment, error) {
 	maps := c.between(w.end, r.end)
-	from := r // in front of M
+	from := r // what the reader reads, pulled back through M
 	scale, scalar := maps.Number()
 	switch {
 	case !scalar && r.keyed != nil:
@@ -70,12 +70,12 @@ type directions struct {
 	end
 	columns []*mat.Dense // [R, Dk] of each column; nil: X = I
 	gram    *mat.Dense   // W^T W [R*Dv, R*Dv]; nil: I
-	norms   []float64    // Frobenius, of each part: of what is read after the mean is taken away
+	norms   []float64    // Frobenius norm of each part, without the mean that a reader's LayerNorm subtracts
 	spreads []spread     // of each part
 }
 
-// directionsOf reads an end. If its only part has more rows than the stream has dimensions, their
-// Gram matrix replaces them.
+// directionsOf returns the directions of an end. If its only part has more rows than the stream
+// has dimensions, it holds their Gram matrix instead of the rows.
 func directionsOf(e end) *directions {
 	d := &directions{end: e}
 	switch {
@@ -93,7 +93,8 @@ func directionsOf(e end) *directions {
 	return d
 }
 
-// back returns the directions y of a stream of vectors before M: rows y M^T.
+// back pulls directions of a stream of vectors back to where M begins: each row y becomes y
+// M^T.
 func (d *directions) back(m linear.Chain) *directions {
 	to := &directions{end: d.end}
 	if d.columns != nil {
@@ -130,7 +131,7 @@ func (d *directions) spread() {
 				if v == w { // symmetric
 					keys.Add(keys, block)
 					square, swapped, sum = square+own, swapped+own, sum+mat.Sum(block)
-				} else { // it, and block w, v, its transpose
+				} else { // counts the block (w, v), its transpose, too
 					square, swapped, sum = square+2*own, swapped+2*numerics.Dot(block, numerics.Transposed(block)), sum+2*mat.Sum(block)
 				}
 				values.Set(v, w, mat.Trace(block))
@@ -146,8 +147,8 @@ func (d *directions) spread() {
 	}
 }
 
-// block returns G_vw [Dk, Dk], the block of a part's Gram matrix X^T W^T W X for a pair of columns;
-// nil: 0.
+// block returns G_vw [Dk, Dk], the block of a part's Gram matrix X^T W^T W X that belongs to
+// the columns v and w; nil stands for 0.
 func (d *directions) block(part, v, w int) *mat.Dense {
 	switch {
 	case d.columns == nil:

@@ -39,7 +39,7 @@ func (f *Folded) addGains(e *end) {
 		e.weights = func() *mat.Dense { return scaled(rows(), func(gain []float64, row int) float64 { return gain[row] }) }
 		return
 	}
-	e.weights = func() *mat.Dense { // one key for all entries
+	e.weights = func() *mat.Dense { // a single key for all columns: with the mean of the gains
 		return scaled(rows(), func(gain []float64, _ int) float64 { return floats.Sum(gain) / float64(len(gain)) })
 	}
 	columns := e.keyed.columns
@@ -64,9 +64,9 @@ func (f *Folded) valueFactors(layer int) (own, first float64) {
 	return 0.5, 0.5
 }
 
-// ownMap splits a writer's map into the part that comes first and is the same for all tokens
-// (LayerScale's gains or a map up from a latent), which its weights are multiplied by, and the
-// rest. The first part is nil if there is none.
+// ownMap splits the map of a writer into two: own, its first part, by which the writer's
+// weights can be multiplied because it is the same for all tokens (LayerScale's gains, or a map
+// up from a latent), and the rest. own is nil if there is no such part.
 func ownMap(up linear.Map) (rest linear.Map, own linear.Chain) {
 	switch m := up.(type) {
 	case linear.Matrix:

@@ -14,8 +14,8 @@ import (
 type Contribution struct {
 	Writer string  `json:"writer"`         // "blocks.3.attention"
 	Part   string  `json:"part,omitempty"` // "head", "neuron", "expert", "bias"; "" for a writer of one part
-	Index  int     `json:"index"`          // of the part
-	Value  float64 `json:"value"`          // in the logit's unit
+	Index  int     `json:"index"`          // number of the part
+	Value  float64 `json:"value"`          // what it adds to the logit
 }
 
 // Name returns "blocks.3.attention.1" for a head, "blocks.3.feedforward neuron 17" for a neuron.
@@ -46,8 +46,8 @@ type Attribution struct {
 	Against       int            `json:"against"` // token id whose logit is taken off, -1: none
 	Contributions []Contribution `json:"contributions"`
 	Constant      float64        `json:"constant"` // the biases of norms
-	Sum           float64        `json:"sum"`      // of it all
-	Logit         float64        `json:"logit"`    // the model's own, before a soft cap
+	Sum           float64        `json:"sum"`      // Constant and all contributions
+	Logit         float64        `json:"logit"`    // as the model computed it, before a soft cap
 }
 
 // Attribute splits a token's logit of the id target into the terms of all writers. Unless against
@@ -75,8 +75,9 @@ func (d *Decomposition) Attribute(token, target, against int) (*Attribution, err
 	return a, nil
 }
 
-// addTerms adds the products of everything that makes a token's features with a direction of the
-// features [F], which is pulled back to where each writer writes.
+// addTerms splits the product of a token's features with a direction [F] into the constant and
+// the contributions of all writers. It pulls the direction back to each writer's source, and
+// multiplies it by what was written there.
 func (d *Decomposition) addTerms(a *Attribution, direction []float64) {
 	atEnd, _ := d.readout.PullBack(a.Token, direction) // the token exists
 	pulled, _ := d.frozen.PullBack(a.Token, atEnd)
@@ -129,7 +130,7 @@ func (a *Attribution) ByWriter() []Contribution {
 	return sums
 }
 
-// Table lists what each writer contributes, in the order of the run, all its parts together.
+// Table lists what each writer contributes, all its parts together, in the order of the run.
 func (a *Attribution) Table() figure.Table {
 	t := figure.NewTable(a.Name+", by site", "lr", "what wrote it", "contribution")
 	t.Note = "The terms add up to the model's own logit, but for rounding. norms' biases: what the biases of norms on the\n" +
@@ -143,7 +144,7 @@ func (a *Attribution) Table() figure.Table {
 	return t
 }
 
-// Figures are bars of the writers, and a map of the heads.
+// Figures returns bars of the writers' contributions, and a map of the heads'.
 func (a *Attribution) Figures() []figure.Figure {
 	bars := figure.NewBars("Contributions to the "+a.Name, "contribution")
 	for _, c := range a.ByWriter() {
@@ -157,7 +158,7 @@ func (a *Attribution) Figures() []figure.Figure {
 	return figures
 }
 
-// heads maps the heads' contributions, a row a layer.
+// heads returns a map of the heads' contributions, with a row for each layer.
 func (a *Attribution) heads() figure.Heatmap {
 	h := figure.Heatmap{Title: "Heads' contributions to the " + a.Name, XLabel: "head", YLabel: "layer", Diverging: true}
 	for _, c := range a.Contributions {
@@ -173,15 +174,15 @@ func (a *Attribution) heads() figure.Heatmap {
 	return h
 }
 
-// Ranking is the largest of some of a logit's contributions.
+// Ranking holds the largest contributions to a logit among those of one kind.
 type Ranking struct {
 	Name    string         `json:"name"`    // "logit of 290, token 7, by head"
 	Largest []Contribution `json:"largest"` // largest first, above or below 0
-	Count   int            `json:"count"`   // of all of them
-	Sum     float64        `json:"sum"`     // of all of them
+	Count   int            `json:"count"`   // of all contributions of the kind
+	Sum     float64        `json:"sum"`     // of all contributions of the kind
 }
 
-// Rank returns the n largest of some contributions.
+// Rank ranks contributions and keeps the n largest.
 func Rank(name string, of []Contribution, n int) *Ranking {
 	size := func(c Contribution) float64 { return math.Abs(c.Value) }
 	r := &Ranking{Name: name, Largest: figure.Largest(of, n, size), Count: len(of)}

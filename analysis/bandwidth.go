@@ -59,7 +59,8 @@ func CountBandwidth(c models.Spec) (*Bandwidth, error) {
 	return b, nil
 }
 
-// bandwidthSites lists the sites with their own dimensions.
+// bandwidthSites lists the sites with what each reads and writes by itself; Before and After
+// are not set yet.
 func bandwidthSites(m *models.Model) []SiteBandwidth {
 	d := bandwidthDraft{m: m, frozen: staticForm(m)}
 	d.add(nil, func(w stream.Writer) bool { return w.Table })
@@ -77,7 +78,8 @@ type bandwidthDraft struct {
 	sites  []SiteBandwidth
 }
 
-// add adds sites and writers. Writers under a site's name count with the site.
+// add appends the sites and counts the writers that of accepts. A writer counts with the site
+// whose name its own name begins with; any other gets a site for itself.
 func (d *bandwidthDraft) add(sites []stream.Site, of func(w stream.Writer) bool) {
 	first := len(d.sites)
 	for _, site := range sites {
@@ -97,7 +99,8 @@ func (d *bandwidthDraft) add(sites []stream.Site, of func(w stream.Writer) bool)
 	}
 }
 
-// reads returns the number of entries of q, k and v, or of neurons.
+// reads returns how many numbers a site computes from the stream: entries of q, k and v, or
+// neurons.
 func (d *bandwidthDraft) reads(site stream.Site) int {
 	if c := d.m.Spec(); site.Sublayer == stream.Attention {
 		return (c.HeadCount() + 2*c.KVHeads()) * c.HeadDim()
@@ -110,8 +113,8 @@ func (d *bandwidthDraft) neurons(site string) int {
 	return d.m.Store().Param(d.m.Spec().ParameterName(site+".w2")).Size() / d.m.Spec().Width()
 }
 
-// written returns the number of entries of a table's rows, of heads' outputs, of neurons, or of
-// another writer.
+// written returns how many numbers a writer writes for a token: entries of a table's row or of
+// the heads' outputs, neurons, or, for any other writer, the width of its output.
 func (d *bandwidthDraft) written(w stream.Writer) int {
 	switch c := d.m.Spec(); {
 	case w.Table:
@@ -127,8 +130,8 @@ func (d *bandwidthDraft) written(w stream.Writer) int {
 	}
 }
 
-// reached returns how many dimensions a writer's way into the stream can reach. For keys it counts
-// the independent rows.
+// reached returns how many of the stream's dimensions a writer can reach. For keys it assumes
+// that they are linearly independent.
 func (d *bandwidthDraft) reached(w stream.Writer) int {
 	if d.frozen == nil {
 		return d.m.Spec().Width()
@@ -168,7 +171,8 @@ func (b *Bandwidth) Table() figure.Table {
 	return t
 }
 
-// Figures draws what has been written and what will be read, site by site, against the stream.
+// Figures plots, site by site, how many dimensions have been written and how many will be read,
+// next to the dimensions of the stream.
 func (b *Bandwidth) Figures() []figure.Figure {
 	l := figure.NewLines(fmt.Sprintf("Dimensions that share the %s stream", b.Stream), "site", "dimensions", "written so far", "read later", "of the stream")
 	for _, s := range b.Sites {
@@ -182,7 +186,7 @@ type BandwidthComparison struct {
 	Models []ModelBandwidth `json:"models"`
 }
 
-// ModelBandwidth is one model's.
+// ModelBandwidth is the bandwidth of one model.
 type ModelBandwidth struct {
 	Name       string  `json:"name"`
 	Stream     string  `json:"stream"`
@@ -194,7 +198,7 @@ type ModelBandwidth struct {
 	Ratio      float64 `json:"ratio"`   // Written / Dimensions
 }
 
-// CompareBandwidth counts the dimensions of named models, models.Standard().Presets() for one.
+// CompareBandwidth counts the dimensions of named models, such as models.Standard().Presets().
 func CompareBandwidth(presets []models.Preset) (*BandwidthComparison, error) {
 	if len(presets) == 0 {
 		return nil, check.Value("bandwidth", "at least one model to compare", "none")
@@ -216,7 +220,7 @@ func CompareBandwidth(presets []models.Preset) (*BandwidthComparison, error) {
 	return all, nil
 }
 
-// Table has a row a model.
+// Table has a row for each model.
 func (b *BandwidthComparison) Table() figure.Table {
 	t := figure.NewTable("bandwidth of residual streams", "llrrrrrr",
 		"model", "stream", "dimensions", "reached by a write", "share", "written", "read", "written / dimensions")
@@ -226,7 +230,8 @@ func (b *BandwidthComparison) Table() figure.Table {
 	return t
 }
 
-// Figures are bars of what is written a dimension of the stream.
+// Figures returns bars: for each model, the dimensions that are written divided by the
+// dimensions that its stream has.
 func (b *BandwidthComparison) Figures() []figure.Figure {
 	bars := figure.NewBars("Dimensions written into the stream, for each that it has", "written / dimensions")
 	for _, m := range b.Models {

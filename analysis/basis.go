@@ -25,9 +25,10 @@ type BasisReport struct {
 	Points   []BasisPoint `json:"points"`   // all sites of a space, then the next space
 }
 
-// BasisPoint is one space of the stream at one site. Its samples are vectors of one entry a
-// direction: the stream's rows of all tokens; for a matrix stream [Dk, Dv] its columns (space
-// key), its rows (space value), or all of it as one vector (space both).
+// BasisPoint holds the measures of one space of the stream at one site, over samples that are
+// vectors with one entry for each direction of the space: the rows of the stream at all tokens;
+// for a matrix stream [Dk, Dv] its columns (space key), its rows (space value), or the whole
+// matrix as one vector (space both).
 type BasisPoint struct {
 	Site    string `json:"site"` // the activation, "blocks.3.attention.stream"
 	Space   string `json:"space"`
@@ -93,13 +94,14 @@ func (c Controlled) compare() int {
 type BasisOptions struct {
 	Controls int    `yaml:"controls" default:"8" min:"1" max:"1000000" help:"compare with <N> random rotations"` // 0: 8
 	Seed     uint64 `yaml:"seed" default:"1" help:"seed the rotations with <N>"`
-	// Seq is the tokens a row (MeasureBasis alone); 0: all, but no more than the model's seq.
+	// Seq is the number of tokens in a row, which only MeasureBasis uses; 0: all tokens, but no
+	// more than the model's seq.
 	Seq int
 }
 
-// MeasureBasis runs a model on token ids, rows of Seq (a last one that is not full is left
-// out), and measures its stream after the embedding and after every sublayer. Every
-// stream has this analysis.
+// MeasureBasis runs a model on token ids, in rows of Seq, and measures its stream after the
+// embedding and after every sublayer. It leaves out a last row that is not full. Every stream
+// has this analysis.
 func MeasureBasis(store *graph.Store, c models.Spec, ids []int32, o BasisOptions) (*BasisReport, error) {
 	if o.Seq < 0 {
 		return nil, check.Value("seq", "at least 1, or 0 for all", o.Seq)
@@ -124,16 +126,17 @@ func MeasureBasis(store *graph.Store, c models.Spec, ids []int32, o BasisOptions
 	return basisOf(run, o)
 }
 
-// streamNames returns those of the activations' names that are the stream itself.
+// streamNames returns the names of the activations that are the stream itself: after the
+// embedding, after each sublayer, and aggregates.
 func streamNames(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return !slices.Contains([]string{"stream", "aggregate"}, lastPart(name)) && name != "embedding.out"
 	})
 }
 
-// basisOf measures the streams that a run has kept: embedding.out and blocks.*.*.stream. The
-// rotations of the controls are uniform over the orthogonal group, the same at all sites; a
-// matrix stream as a whole is rotated by a matrix on either side.
+// basisOf measures the streams that a run has kept (see streamNames). The rotations of the
+// controls are drawn uniformly from the orthogonal group and are the same at all sites. To rotate
+// a matrix stream in both spaces, it is multiplied by one orthogonal matrix on each side.
 func basisOf(run *cache.Cache, o BasisOptions) (*BasisReport, error) {
 	names := streamNames(run.Names())
 	switch {
@@ -150,7 +153,7 @@ func basisOf(run *cache.Cache, o BasisOptions) (*BasisReport, error) {
 	for _, space := range spacesOf(c) {
 		turns := basisControls{c: c, space: space, options: o}
 		for _, name := range names {
-			a, _ := run.Get(name) // one of its own
+			a, _ := run.Get(name) // one of the run's names
 			if err := checkFinite(name, a.Values); err != nil {
 				return nil, err
 			}
@@ -160,12 +163,14 @@ func basisOf(run *cache.Cache, o BasisOptions) (*BasisReport, error) {
 	return report, nil
 }
 
-// siteLabel returns the site after which a stream is: "blocks.0.attention".
+// siteLabel turns the name of a stream's activation into the name of the site before it,
+// "blocks.0.attention".
 func siteLabel(name string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(name, ".stream"), ".out")
 }
 
-// Table is a row a site and space: each measure, and the controls' mean +- deviation.
+// Table has a row for each site and space, with each measure and the controls' mean +-
+// deviation.
 func (r *BasisReport) Table() figure.Table {
 	t := figure.NewTable(fmt.Sprintf("Basis of the %s stream (%d tokens) compared with %d rotations", r.Stream, r.Tokens, r.Controls), "llrrrrrrrrrrl",
 		"site", "space", "kurtosis", "rotated", "largest", "rotated", "direction",
@@ -189,8 +194,8 @@ func (c Controlled) cells() []string {
 	return []string{fmt.Sprintf("%.3g", c.Own), fmt.Sprintf("%.3g ± %.2g", c.Rotated, c.Deviation)}
 }
 
-// Figures are, for each space, the measures by site with their controls, and maps of the
-// directions' kurtosis and size.
+// Figures returns, for each space, the measures by site next to their controls, and maps of
+// each direction's kurtosis and size.
 func (r *BasisReport) Figures() []figure.Figure {
 	var figures []figure.Figure
 	for _, space := range r.spaces() {
@@ -222,7 +227,7 @@ func (r *BasisReport) spaces() []string {
 	return all
 }
 
-// lines draws a measure by site.
+// lines plots a measure by site, next to its controls.
 func (r *BasisReport) lines(space, what string, of func(BasisPoint) Controlled) figure.Lines {
 	l := figure.NewLines(r.heading(what, space), "the stream after", what, "own basis", "rotated")
 	for _, p := range r.Points {
@@ -236,7 +241,7 @@ func (r *BasisReport) lines(space, what string, of func(BasisPoint) Controlled) 
 	return l
 }
 
-// directions maps a value of each direction, a row a site.
+// directions returns a map of a value of each direction, with a row for each site.
 func (r *BasisReport) directions(space, what string, of func(BasisPoint) []float64) figure.Heatmap {
 	h := figure.Heatmap{Title: r.heading(what+" of each direction", space), XLabel: "direction", YLabel: "site"}
 	for _, p := range r.Points {

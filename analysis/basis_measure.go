@@ -22,7 +22,7 @@ type basisControls struct {
 	rotations []*Rotation
 }
 
-// measure measures a stream and rotated copies of it.
+// measure measures a stream, and rotated copies of it as controls.
 func (b *basisControls) measure(a cache.Activation) BasisPoint {
 	b.draw(a.Shape[len(a.Shape)-1])
 	own := measureSamples(b.samples(a, a.Values))
@@ -42,24 +42,24 @@ func (b *basisControls) measure(a cache.Activation) BasisPoint {
 	return p
 }
 
-// draw makes the rotations, for a stream whose last axis has size entries.
+// draw draws the rotations once, for a stream whose last axis has size entries.
 func (b *basisControls) draw(size int) {
 	if b.rotations != nil {
 		return
 	}
 	for i := range b.options.Controls {
 		seed := b.options.Seed + uint64(i)
-		if b.space == SpaceStream { // any stream of vectors, whatever their width
+		if b.space == SpaceStream { // also where the weights cannot be rotated; vectors of any width
 			q := numerics.RandomOrthogonal(size, rand.New(rand.NewPCG(seed, 0)), false)
 			b.rotations = append(b.rotations, &Rotation{Stream: q})
 			continue
 		}
-		r, _ := drawRotation(b.c, RotationOptions{Space: b.space, Seed: seed}) // a space of the stream's
+		r, _ := drawRotation(b.c, RotationOptions{Space: b.space, Seed: seed}) // no error: spacesOf lists the space
 		b.rotations = append(b.rotations, r)
 	}
 }
 
-// rotateStream returns the values of a stream [T, ..., D] or [T, Dk, Dv], rotated.
+// rotateStream returns the rotated values of a stream [T, ..., D] or [T, Dk, Dv].
 func (r *Rotation) rotateStream(a cache.Activation) []float64 {
 	values, last := a.Values, a.Shape[len(a.Shape)-1]
 	for _, q := range []*mat.Dense{r.Stream, r.Value} {
@@ -73,7 +73,7 @@ func (r *Rotation) rotateStream(a cache.Activation) []float64 {
 	return values
 }
 
-// samples are a stream's values as samples [N, n] of the space, and n.
+// samples returns the values of a stream as samples [N, n] of the space, and n.
 func (b *basisControls) samples(a cache.Activation, values []float64) ([]float64, int) {
 	last := a.Shape[len(a.Shape)-1]
 	if b.space == SpaceStream || b.space == SpaceValue {
@@ -97,7 +97,7 @@ type basisMeasures struct {
 	each           []float64 // mean and largest kurtosis, mean kurtosis of a sample's entries, largest size divided by the mean size
 }
 
-// measureSamples measures samples [N, n].
+// measureSamples measures samples [N, n], which are x in row order.
 func measureSamples(x []float64, n int) basisMeasures {
 	m := basisMeasures{samples: len(x) / n}
 	for j := range n {

@@ -33,14 +33,14 @@ func newCarrier(f *Folded, run *cache.Cache) (*carrier, error) {
 	return c, err
 }
 
-// between is M of a write and a read after it.
+// between returns M for a write and a read after it.
 func (c *carrier) between(w, r end) linear.Chain {
 	key := [2]string{w.source, r.source}
 	if maps, known := c.seen[key]; known {
 		return maps
 	}
-	chain, _ := c.frozen.Between(w.source, r.source) // names of its own
-	if w.values > 1 {                                // the first map are the keys themselves
+	chain, _ := c.frozen.Between(w.source, r.source) // names that the form itself lists
+	if w.values > 1 {                                // the first map is the keys themselves
 		chain = chain[1:]
 	}
 	if w.mapped {

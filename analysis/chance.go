@@ -10,9 +10,9 @@ import (
 )
 
 // Chance is the distribution of the squared score s^2 = ||A M B||^2 / (||A||^2 ||B||^2 ||M||^2/Out)
-// of two weights that know nothing of each other: the given weights, with all their singular
-// values, when one of them is rotated at random. With G = A^T A [D, D] and H = M B B^T M^T, and O
-// uniform over the orthogonal matrices,
+// of two unrelated weights: the given weights, with all their singular values, when one of them is
+// rotated at random. With G = A^T A [D, D] and H = M B B^T M^T, and O drawn uniformly from the
+// orthogonal matrices,
 //
 //	E tr(G O H O^T) = tr(G) tr(H) / D,   Var tr(G O H O^T) = sum over k of |G_k|^2 |H_k|^2 / dim(k)
 //
@@ -34,8 +34,8 @@ type Chance struct {
 // rms returns the root mean square of the score.
 func (c Chance) rms() float64 { return math.Sqrt(c.Mean) }
 
-// P returns the probability that weights which know nothing of each other score as much or more: by
-// the Beta distribution on [0, Most] with Chance's mean and deviation. It is exact for single
+// P returns the probability that unrelated weights reach at least this score: by the Beta
+// distribution on [0, Most] that has Chance's mean and deviation. It is exact for single
 // directions and approximate for others.
 func (c Chance) P(score float64) float64 {
 	mean, x := c.Mean/c.Most, score*score/c.Most
@@ -54,11 +54,11 @@ func (c Chance) P(score float64) float64 {
 	return mathext.RegIncBeta((1-mean)*n, mean*n, 1-x)
 }
 
-// ScoreChance is the distribution of the score of a full circuit (CircuitSpectrum) of a head whose
-// weights know nothing of the vocabulary and of each other: the head's own weights, with their
-// singular values, each rotated at random. The mean is 0, because a head that writes, or asks for,
-// the opposite is as likely and has the opposite score. The deviation of a ratio of sums of
-// eigenvalues has no closed form, so Deviation and P are estimated from draws.
+// ScoreChance is the distribution of the score of a full circuit (CircuitSpectrum) of a head
+// that is unrelated to the vocabulary: the head's own weights, with their singular values, each
+// rotated at random. The mean is 0, because a head that writes, or asks for, the opposite is as
+// likely and has the opposite score. The deviation of a ratio of sums of eigenvalues has no
+// closed form, so Deviation and P are estimated from draws.
 type ScoreChance struct {
 	Mean      float64 `json:"mean"`
 	Deviation float64 `json:"deviation"`
@@ -89,8 +89,9 @@ func (c *ScoreChance) String() string {
 // dimensions holds the sizes of a stream's space: Dk and Dv of a matrix stream, D and 1 of vectors.
 type dimensions struct{ keys, values int }
 
-// spread says how unevenly directions fill their space, by squared norms of parts of their Gram
-// matrix G as shares of tr(G)^2.
+// spread says how unevenly directions fill their space. With G their Gram matrix, it holds
+// |G|^2 and the squared norms of the four parts of G that Chance describes, as shares of
+// tr(G)^2.
 type spread struct {
 	square float64 // |G|^2
 	parts  [4]float64
@@ -112,8 +113,8 @@ func spreadOf(d dimensions, trace, square, transposed, keys, values float64) spr
 	return s
 }
 
-// chanceOf returns the chance of two spreads. scale is the second's trace over the squared norms by
-// which the score is divided: 1 where M = I.
+// chanceOf returns the Chance of weights with two spreads. scale is the trace of the second's Gram
+// matrix divided by the squared norms that the score is divided by: 1 if M = I.
 func chanceOf(d dimensions, a, b spread, scale float64) Chance {
 	traceless := func(n int) float64 { return float64(n-1) * float64(n+2) / 2 }
 	antisymmetric := func(n int) float64 { return float64(n) * float64(n-1) / 2 }

@@ -69,7 +69,7 @@ type Circuits struct {
 // CircuitOptions vary FindCircuits.
 type CircuitOptions struct {
 	// Run says what becomes of writes in a stream that mixes them (VirtualWeights); nil: a
-	// plain residual. The function Run keeps what it takes.
+	// plain residual. The function Run makes such a run, with all activations that are needed.
 	Run *cache.Cache
 	// WithoutVocabulary leaves the full circuits out, whose V x F products take some seconds
 	// in a model of 50257 ids.
@@ -127,7 +127,7 @@ func (c *Circuits) Head(layer, head int) (*HeadCircuits, error) {
 	return &c.Heads[layer*c.Each+head], nil
 }
 
-// eigenvaluesShown is the number of heads whose eigenvalues a figure shows.
+// eigenvaluesShown is the number of heads whose eigenvalues are plotted.
 const eigenvaluesShown = 4
 
 // Table lists the heads' scores. If there are many heads, it lists those with the largest copying
@@ -189,8 +189,8 @@ func (h HeadCircuits) copying() float64 {
 	return h.OV.Score
 }
 
-// Figures are maps of the scores, a row a layer, and the eigenvalues of the heads that copy
-// most in the complex plane.
+// Figures returns maps of the scores, with a row for each layer, and plots the eigenvalues of
+// the heads that copy most in the complex plane.
 func (c *Circuits) Figures() []figure.Figure {
 	figures := []figure.Figure{
 		c.scores("OV circuits: sum Re(eigenvalues) / sum |eigenvalues|", func(h HeadCircuits) float64 { return h.OV.Score }),
@@ -220,7 +220,7 @@ func (c *Circuits) scores(title string, score func(HeadCircuits) float64) figure
 	return m
 }
 
-// complexPlane shows one spectrum of each head.
+// complexPlane plots one spectrum of each head in the complex plane.
 func complexPlane(title string, heads []HeadCircuits, of func(HeadCircuits) *CircuitSpectrum) figure.Lines {
 	lines := figure.NewLines(title, "real part", "imaginary part")
 	for _, h := range heads {

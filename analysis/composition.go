@@ -86,7 +86,8 @@ func (f *Folded) circuitReaders(layer int, heads []HeadWeights) [3]*directions {
 	}
 }
 
-// circuitEnd stacks rows of a layer's heads, which write or, if via says as what, read.
+// circuitEnd stacks the rows of all heads of a layer and returns their directions. The heads
+// write or, if via is "q", "k" or "v", read as queries, keys or values.
 func (f *Folded) circuitEnd(layer int, via string, heads []HeadWeights, rows func(HeadWeights) *mat.Dense) *directions {
 	site := siteName(layer, stream.Attention)
 	e := f.inHeads(f.end(site, false), false)
@@ -131,8 +132,8 @@ func (c *Composition) Table() figure.Table {
 	return t
 }
 
-// Figures are maps of the three scores, writing heads down, reading ones across; none for a
-// model of one layer.
+// Figures returns a map of each of the three scores, with a row for each writing head and a
+// column for each reading one; it returns none for a model of one layer.
 func (c *Composition) Figures() []figure.Figure {
 	if len(c.Pairs) == 0 {
 		return nil

@@ -34,7 +34,7 @@ type Decomposition struct {
 	writers []stream.Writer
 	end     []float64            // [T, Size]
 	values  map[string][]float64 // activations [T, ...] by name; parameters
-	lens    *TunedLens           // through which its lenses look; nil: the logit lens
+	lens    *TunedLens           // the lens that Lens and LensMap use; nil: the logit lens
 }
 
 // DecompositionNames lists the activations that Decompose needs of a run.
@@ -94,7 +94,7 @@ func Decompose(run *cache.Cache) (*Decomposition, error) {
 		if d.values[w.Activation], err = run.Activation(w.Activation); err != nil {
 			return nil, err
 		}
-		if _, err := d.frozen.Carry(w.Source, 0, d.wholly(w, 0, 1)); err != nil { // if this works, carry does for every token
+		if _, err := d.frozen.Carry(w.Source, 0, d.wholly(w, 0, 1)); err != nil { // if it works for one token, it works for all
 			return nil, err
 		}
 	}

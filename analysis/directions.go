@@ -33,7 +33,7 @@ type Directions struct {
 	Steps      int    `json:"steps"`   // of the search
 	Converged  bool   `json:"converged"`
 
-	// ShareByChance is TokenShare.All of values that know nothing of the tokens, on average.
+	// ShareByChance is the mean TokenShare.All of values that are unrelated to the tokens.
 	ShareByChance float64 `json:"token_share_by_chance"`
 
 	Found     []Direction `json:"found"` // sparsest first
@@ -190,8 +190,8 @@ func kurtoses(x *mat.Dense) []float64 {
 	return all
 }
 
-// largest returns the tokens of the entries that are largest by size, among those with the sign of
-// the largest; the first entry belongs to token first.
+// largest returns the tokens whose entries lie farthest from the mean of all, on the side of
+// the farthest one. The first of the entries belongs to sample number first.
 func (s *samples) largest(entries []float64, first int) []Example {
 	mean, deviation := stat.MeanStdDev(entries, nil)
 	order := make([]int, len(entries))
@@ -260,7 +260,7 @@ func (d *Directions) lists() []kurtosisList {
 	}
 }
 
-// Figures are the kurtoses, sparsest first.
+// Figures plots the kurtoses, sparsest first.
 func (d *Directions) Figures() []figure.Figure {
 	l := figure.Lines{Title: "Kurtosis of " + d.Activation + " along directions, sparsest first", XLabel: "rank, of all", YLabel: "kurtosis", LogY: true}
 	for _, row := range d.lists() {

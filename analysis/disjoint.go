@@ -16,24 +16,25 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// HeadSpaces says whether heads write to subspaces of their own, so that they do not touch each
-// other's information (Elhage et al. 2021: "once added, information persists in a subspace unless
-// another layer actively deletes it"). Head h writes along the rows of W_O^h; of a matrix stream,
-// which stores a head's output by a key, along that key. Where subspaces are disjoint the rank of
-// the sum is the sum of the ranks, and the mean squared cosine of two heads' subspaces is 0.
+// HeadSpaces says whether heads write to disjoint subspaces, so that they do not change each
+// other's information (Elhage et al. 2021: "once added, information persists in a subspace
+// unless another layer actively deletes it"). Head h writes along the rows of W_O^h; in a
+// matrix stream, which stores a head's output by a key, along that key. If the subspaces are
+// disjoint, the rank of their sum is the sum of their ranks; if they are also orthogonal, the
+// mean squared cosine of two heads' subspaces is 0.
 type HeadSpaces struct {
 	Stream string       `json:"stream"`
 	Draws  int          `json:"draws"`
 	Groups []HeadsGroup `json:"groups"` // each layer's heads, and those of all layers
 }
 
-// HeadsGroup is some heads' subspaces together.
+// HeadsGroup measures the subspaces that a group of heads writes to.
 type HeadsGroup struct {
 	Name       string `json:"name"` // "layer 3", "all layers"
 	Heads      int    `json:"heads"`
 	Dimensions int    `json:"dimensions"` // of the stream
 	Ranks      int    `json:"ranks"`      // sum of the heads' ranks
-	Rank       int    `json:"rank"`       // of all that they write
+	Rank       int    `json:"rank"`       // of the sum of the heads' subspaces
 	// EffectiveRanks is the sum of the heads' effective ranks (Spectrum). EffectiveRank is the
 	// effective rank of all that they write together, compared with heads of the same singular
 	// values in random directions.
@@ -162,8 +163,8 @@ func newHeadsGroup(name string, heads []writtenSpace) HeadsGroup {
 	return g
 }
 
-// writtenTogether returns the spectrum and the rank of all that heads write, as they are or turned
-// by a draw.
+// writtenTogether returns the spectrum and the rank of all that heads write together; with
+// draw, after each head's directions are replaced by random ones.
 func writtenTogether(heads []writtenSpace, draw *rand.Rand) (Spectrum, int, error) {
 	_, d := heads[0].rows.Dims()
 	gram, count := mat.NewDense(d, d, nil), 0

@@ -38,10 +38,10 @@ const (
 	unembeddingSite = stream.Unembedding
 )
 
-// ends lists everything that writes to the stream with weights, or reads it, in the order of the
-// run: tables, sites, what else the design adds, the unembedding. Queries, keys and values of an
-// attention are one end together. Writers whose terms depend on a run beyond their activations
-// (self-dependency units, which write a product of two readings) are left out.
+// listEnds lists everything that writes to the stream with weights, or reads it, in the order
+// of the run: tables, sites, what else the design adds, the unembedding. Queries, keys and
+// values of an attention are one end. It leaves out writers whose terms depend on more of a run
+// than their activations (self-dependency units, which write a product of two readings).
 func (f *Folded) listEnds() []end {
 	writers := f.model.Writers()
 	var all []end
@@ -238,7 +238,7 @@ func (e end) part(rows *mat.Dense, i int) *mat.Dense {
 	return rows.Slice(i*n, (i+1)*n, 0, rows.RawMatrix().Cols).(*mat.Dense)
 }
 
-// name returns a part's name: its node's name and, for what attention reads, q, k or v after it.
+// name returns a part's name. If the end reads as "q", "k" or "v", the name ends with it.
 func (e end) name(part int) string {
 	if e.via == "" {
 		return e.parts[part]
@@ -246,7 +246,7 @@ func (e end) name(part int) string {
 	return e.parts[part] + "." + e.via
 }
 
-// alone returns one part of an end as an end.
+// alone returns an end that has only one part of e.
 func (e end) alone(part int) end {
 	if len(e.parts) == 1 {
 		return e

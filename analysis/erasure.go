@@ -109,7 +109,7 @@ func cosine(dot, a, b float64) float64 {
 // neuronErasure compares the columns of W1 [D, N], or of W3 for gated neurons, the last N that the
 // site reads with, with the rows of W2 [N, D]. In a matrix stream these are W1^T (r ⊗ I) and W2 (w
 // ⊗ I), whose products are computed from W1, W2 and the products of the keys (linked). joint is the
-// cosine of all neurons' weights as long vectors.
+// cosine of the reading weights and W2, each as a whole and taken as one vector.
 func (f *Folded) neuronErasure(layer int) (each []float64, joint float64) {
 	site := siteName(layer, stream.FeedForward)
 	read, write := f.end(site, true), f.end(site, false)

@@ -22,8 +22,8 @@ func (e *Erasure) count(reach float64) [][]int {
 	return counts
 }
 
-// reach returns the limit up to which figures count: the largest |cosine|, but at least 4
-// deviations for random directions.
+// reach returns the largest |cosine| that the figures show: the largest one there is, but at
+// least 4 standard deviations of random directions.
 func (e *Erasure) reach() float64 {
 	reach := min(1, 4/math.Sqrt(float64(e.Dimensions)))
 	for _, layer := range e.Layers {

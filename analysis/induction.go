@@ -54,8 +54,8 @@ func InductionScores(store *graph.Store, c models.Spec, period, rows int, seed u
 	return headScoresOn(store, c, ids, rows)
 }
 
-// RepeatedTokens draws rows of [r, r], r being period tokens below vocab: 2*period ids a
-// row. It is nil if vocab, period or rows are not above 0.
+// RepeatedTokens draws rows of [r, r], r being period tokens below vocab, so that each row has
+// 2*period ids. It returns nil unless vocab, period and rows are above 0.
 func RepeatedTokens(vocab, period, rows int, seed uint64) []int32 {
 	if vocab < 1 {
 		return nil

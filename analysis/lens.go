@@ -144,7 +144,8 @@ func (d *Decomposition) featuresOf(ends []float64, first, n int) []float64 {
 	return features
 }
 
-// lensPoint reads logits [Vocab], and the target's among them.
+// lensPoint summarises logits [Vocab]: the likeliest ids, and the logit, probability and rank
+// of the target.
 func lensPoint(after string, logits []float64, target int) LensPoint {
 	logZ := floats.LogSumExp(logits)
 	return LensPoint{After: after, Logit: logits[target], Probability: math.Exp(logits[target] - logZ), Rank: rankOf(logits, target),

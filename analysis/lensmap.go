@@ -44,7 +44,8 @@ func (d *Decomposition) LensMap() (*LensMap, error) {
 // lensChunk is the number of tokens whose logits are in memory at a time.
 const lensChunk = 64
 
-// addRow adds the logits' results for the successors, from features [T, F].
+// addRow adds a row to each of m's lists: what the logits of features [T, F] say of the
+// successors.
 func (d *Decomposition) addRow(m *LensMap, features []float64) {
 	var probability, loss, rank []float64
 	var top []Prediction
@@ -78,7 +79,7 @@ func (m *LensMap) Table() figure.Table {
 	return t
 }
 
-// Figures is the map of probabilities.
+// Figures returns a map of the probabilities.
 func (m *LensMap) Figures() []figure.Figure {
 	h := figure.Heatmap{Title: strings.ToUpper(m.lens[:1]) + m.lens[1:] + ": probability of each token's successor", XLabel: "token", YLabel: "after", Rows: m.After, Columns: texts(m.Tokens), Values: m.Probability, Limits: unit()}
 	return []figure.Figure{h}
@@ -95,7 +96,7 @@ type LensGrid struct {
 	Spell func(id int) string `json:"-"`
 }
 
-// Grid returns the likeliest tokens of the same pass.
+// Grid returns the likeliest next tokens, which LensMap has found in the same pass.
 func (m *LensMap) Grid() *LensGrid {
 	return &LensGrid{After: m.After, IDs: m.IDs, Top: m.top, Spell: strconv.Itoa}
 }

@@ -20,7 +20,7 @@ import (
 // it is, so that the gradient at O w is O times the gradient at w, and
 //
 //	SGD:  O w - rate O g = O (w - rate g)           the two stay each other's rotation
-//	Adam: divides by sqrt(v), entry by entry       they part: a basis comes to be privileged
+//	Adam: divides by sqrt(v), entry by entry       they part: a basis becomes privileged
 //
 // (Elhage, Lasenby & Olah 2023, "Privileged Bases in the Transformer Residual Stream").
 type OptimizerBasis struct {
@@ -46,7 +46,7 @@ type OptimizerRun struct {
 type OptimizerOptions struct {
 	RotationOptions     // what is rotated
 	Steps           int // 0: 20
-	Threads         int // workers an op; 0: all cores
+	Threads         int // that compute an op; 0: one for each core
 }
 
 // CompareOptimizers trains on the next tokens of one row of ids, which is the same at each step,
@@ -109,7 +109,7 @@ func withoutBreakers(store *graph.Store, c models.Spec, o *RotationOptions) (*gr
 
 // withoutDropout returns the model without dropout.
 func withoutDropout(c models.Spec) models.Spec {
-	c, _ = c.With(func(c *models.Config) { c.Dropout = 0 }) // which every model may have
+	c, _ = c.With(func(c *models.Config) { c.Dropout = 0 }) // no error: every model may have no dropout
 	return c
 }
 

@@ -59,9 +59,10 @@ func headPlaces(c models.Spec) places {
 	return places{title: "Patching heads", rows: "layer", axis: stream.HeadPart, columns: c.HeadCount(), names: headActivations(c)}
 }
 
-// places are where a sweep patches: indices of one axis of some activations.
+// places lists the places at which a sweep patches: the indices of one axis of some
+// activations.
 type places struct {
-	title, rows string // rows: what a row is
+	title, rows string // rows: what a row of the result stands for
 	axis        string
 	columns     int
 	names       []string
@@ -80,7 +81,7 @@ func (p places) patch(store *graph.Store, c models.Spec, clean, corrupt []int32,
 		return nil, err
 	}
 	defer result.close()
-	own, err := result.values(clean, [][]cache.Intervention{nil}) // by the program that makes the corrupt runs, which rounds as it does
+	own, err := result.values(clean, [][]cache.Intervention{nil}) // by the program of the corrupt runs, for the same rounding
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func checkPair(clean, corrupt []int32) error {
 	return nil
 }
 
-// result has the columns, and no rows yet.
+// result returns a Patching with columns, and no rows yet.
 func (p places) result(m Metric) *Patching {
 	return &Patching{Sweep: *newSweep(p.title, p.rows, p.axis, p.columns, m)}
 }
@@ -121,14 +122,15 @@ func (p *Patching) normalise() error {
 	return nil
 }
 
-// AttributionPatchStream is PatchStream to first order (attribution patching; Nanda 2023,
-// "Attribution Patching: Activation Patching At Industrial Scale"; Syed, Rager & Conmy 2023): with
-// the gradient of the metric at the corrupt run, for activation a and the entries of one place,
+// AttributionPatchStream does what PatchStream does, to first order (attribution patching; Nanda
+// 2023, "Attribution Patching: Activation Patching At Industrial Scale"; Syed, Rager & Conmy 2023):
+// with the gradient of the metric at the corrupt run, for activation a and the entries of one
+// place,
 //
 //	Effect = sum over entries of (a_clean - a_corrupt) d metric/d a / (clean - corrupt)
 //
 // Two runs and one backward pass give all places, where patching needs a run for each. It is exact
-// where what follows the place is linear. The metric must be LogitOf.
+// where what follows the place is linear. LogitOf must have made the metric.
 func AttributionPatchStream(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
 	p, err := streamPlaces(store, c, len(clean))
 	if err != nil {
@@ -137,7 +139,7 @@ func AttributionPatchStream(store *graph.Store, c models.Spec, clean, corrupt []
 	return p.attribute(store, c, clean, corrupt, m)
 }
 
-// AttributionPatchHeads is PatchHeads to first order, as AttributionPatchStream.
+// AttributionPatchHeads does what PatchHeads does, to first order (see AttributionPatchStream).
 func AttributionPatchHeads(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
 	return headPlaces(c).attribute(store, c, clean, corrupt, m)
 }
@@ -177,7 +179,8 @@ func (p places) attribute(store *graph.Store, c models.Spec, clean, corrupt []in
 	return result, result.normalise()
 }
 
-// products are, for each place of an activation, what the metric changes by to first order.
+// products returns, for each place of an activation, by how much patching it changes the metric
+// to first order.
 func (p places) products(gradient cache.Activation, runs [2]*cache.Cache) []float64 {
 	clean, _ := runs[0].Activation(gradient.Name) // which both keep
 	corrupt, _ := runs[1].Activation(gradient.Name)

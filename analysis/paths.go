@@ -97,12 +97,13 @@ func MeasurePaths(store *graph.Store, c models.Spec, rows [][]int32, o PathOptio
 	return all.expansion(rows), nil
 }
 
-// pathSite is a step: the activation that a sublayer hands to its write.
+// pathSite is a sublayer as steps of paths: output is the activation that it hands to its
+// write.
 type pathSite struct {
 	site, output string
 	attends      bool
-	heads        int // steps side by side; 1 of a feed-forward
-	size         int // entries of one of them, a token
+	heads        int // number of heads, each a step; 1 for a feed-forward
+	size         int // entries of one head's output for a token, or of a feed-forward's
 }
 
 // pathSites returns a model's path sites in the order of the run.
@@ -200,7 +201,7 @@ func (p *PathExpansion) Figures() []figure.Figure {
 	return figures
 }
 
-// pairMap are the virtual heads' gains.
+// pairMap returns a map of the virtual heads' gains.
 func (p *PathExpansion) pairMap() figure.Heatmap {
 	m := figure.Heatmap{Title: "What each virtual head takes off the loss of all paths of one step, in nats", XLabel: "second head", YLabel: "first head", Diverging: true}
 	for _, pair := range p.Pairs {

@@ -24,7 +24,8 @@ type pathRow struct {
 	err    error                // of the first run that failed
 }
 
-// outputs holds what sites hand to their writes, in the order of the sites; nil: zeros.
+// outputs holds what each site hands to its write, in the order of the sites; nil stands for
+// zeros.
 type outputs [][]float64
 
 func newPathRow(store *graph.Store, c models.Spec, ids []int32, sites []pathSite) (*pathRow, error) {
@@ -52,7 +53,8 @@ func newPathRow(store *graph.Store, c models.Spec, ids []int32, sites []pathSite
 	return r, nil
 }
 
-// run replaces all outputs, and returns the loss and what they would have been.
+// run runs the model with all outputs replaced by with. It returns the loss, and made, what the
+// sites computed before they were replaced.
 func (r *pathRow) run(with outputs) (loss float64, made outputs) {
 	made, replace := make(outputs, len(r.sites)), slices.Clone(r.held)
 	for i, s := range r.sites {
@@ -92,7 +94,7 @@ func (s pathSite) head(x []float64, head int) []float64 {
 // pathValues holds the values of an expansion's numbers by name, one for each row of text.
 type pathValues struct {
 	sites  []pathSite
-	heads  bool // are measured, and pairs of them
+	heads  bool // heads and pairs of heads are measured, too
 	values map[string][]float64
 	paths  []HeadPath // of heads and pairs
 }
@@ -133,9 +135,9 @@ func (p *pathValues) addSteps(r *pathRow, first outputs, direct, all float64) {
 	}
 }
 
-// addHeads measures each head's path of one step, and, on top of all paths of one step, each pair's
-// path of two: what the second head computes from the first one's output in addition to the direct
-// path.
+// addHeads measures each head's path of one step on top of the direct path, and each pair's
+// path of two steps on top of all paths of one step: by what the second head computes from the
+// direct path and the first head, instead of from the direct path alone.
 func (p *pathValues) addHeads(r *pathRow, first outputs, direct, all float64) {
 	for i, s := range p.sites {
 		for h := range s.heads {

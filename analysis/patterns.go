@@ -54,7 +54,8 @@ func patternsOf(run *cache.Cache, layer, row int) (*AttentionPatterns, error) {
 // HeadName names one of the heads, "blocks.3.attention.1".
 func (p *AttentionPatterns) HeadName(head int) string { return headName(p.Layer, head) }
 
-// Table lists where each head looks on average: how far back.
+// Table lists how far back each head looks on average, and how much it attends to the token
+// itself and to the first one.
 func (p *AttentionPatterns) Table() figure.Table {
 	t := figure.NewTable(fmt.Sprintf("attention of layer %d", p.Layer), "lrrr",
 		"head", "mean distance", "to itself", "to the first token")

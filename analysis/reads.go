@@ -100,7 +100,7 @@ type readsDraft struct {
 	ways  map[int]int // the number of readers that a node stands for
 }
 
-// node returns the number of a node, which it makes if there is none.
+// node returns the index of the named node, which it adds if it is new.
 func (r *readsDraft) node(name string) int {
 	i, known := r.nodes[name]
 	if !known {
@@ -111,8 +111,9 @@ func (r *readsDraft) node(name string) int {
 	return i
 }
 
-// read adds the edges to a node in a column, from the writers of the parts of u, which the node
-// reads; u is complete once all parts are made, and a nil part is none.
+// read adds the edges to a node, which is in the given column. part returns what a writer's
+// term contributes to u, the vector that the node reads, or nil if the term comes later. u need
+// not be complete before part has been called with each term.
 func (r *readsDraft) read(node string, column int, u []float64, part func(writtenTerm) []float64) {
 	parts := make([][]float64, len(r.terms))
 	for i, w := range r.terms {

@@ -18,13 +18,13 @@ import (
 // Olsson et al. 2022): rows of random tokens that repeat with a period drawn for each row, so
 // that no position tells what comes next, only what followed the same token before.
 type RepeatTask struct {
-	Rows      int     // a step
-	MinPeriod int     // of a row, drawn between both
-	MaxPeriod int     // at most half the model's seq
+	Rows      int     // in a step
+	MinPeriod int     // smallest period; the period of each row is drawn
+	MaxPeriod int     // largest period, at most half the model's seq
 	Steps     int     // updates
 	LR        float64 // peak rate of Adam, linear warm-up over a twentieth, cosine to a tenth
 	Seed      uint64  // of weights and tokens
-	Threads   int     // 0: all
+	Threads   int     // 0: one for each core
 
 	// Report is called after each step; an error ends the training. nil: it is not called.
 	Report func(done, total int, loss float64) error

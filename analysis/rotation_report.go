@@ -19,7 +19,7 @@ import (
 // The breakers of rotation invariance: what gives a stream a privileged basis.
 const (
 	BreakerNone   = "none"       // RMSNorm, gains of 1, no rotary positions
-	BreakerMean   = "joint mean" // that LayerNorm takes away
+	BreakerMean   = "joint mean" // which LayerNorm subtracts: one over all entries
 	BreakerGains  = "gains"      // learned gains of the norms
 	BreakerRoPE   = "rope"       // rotary positions, which rotate pairs of a head's entries
 	BreakerAll    = "as trained"
@@ -94,7 +94,7 @@ func trialsOf(c models.Spec) []trial {
 	all := []trial{{breaker: BreakerNone}}
 	if c.Norm == models.NormLayer {
 		all = append(all, trial{breaker: BreakerMean, mean: true})
-		if !c.Bias { // otherwise it is what the first row is
+		if !c.Bias { // with biases it would equal the first trial
 			all = append(all, trial{breaker: BreakerMean, mean: true, keepOnes: true})
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// siteName is "blocks.3.attention".
+// siteName returns the name of a sublayer's site, "blocks.3.attention".
 func siteName(layer int, kind stream.Sublayer) string {
 	return stream.Site{Block: layer, Sublayer: kind}.Name()
 }
@@ -39,9 +39,9 @@ func (f *Folded) dense(name string, rows int) *mat.Dense {
 	return mat.NewDense(rows, len(w)/rows, w)
 }
 
-// after returns the maps after what a site reads: the norms in front of the weights or keys with
-// which it reads, and these weights or keys themselves, a linear.Matrix or linear.Keys, if they
-// belong to the stream, or nil.
+// after splits what happens to the stream when a site reads it: first norms, then own, the
+// weights or keys (a linear.Matrix or linear.Keys) with which it reads. own is nil if these do
+// not belong to the stream.
 func (f *Folded) after(site string) (norms linear.Chain, own linear.Map) {
 	chain, _ := f.frozen.After(site) // one of the form's own names
 	if len(chain) == 0 {

@@ -97,7 +97,8 @@ func newSpectrum(energies []float64, dimensions int) Spectrum {
 //
 //	sum_i cos^2 theta_i = ||U^T V||_F^2 = tr(P_U P_V)
 //
-// 1 where one holds the other, 0 where they are orthogonal. Both have directions.
+// 1 where one holds the other, 0 where they are orthogonal. Both must have at least one
+// direction.
 func (s subspace) overlap(t subspace) float64 {
 	return floats.Dot(s.projector, t.projector) / float64(min(s.directions, t.directions))
 }

@@ -125,7 +125,7 @@ func (s *Subspaces) Figures() []figure.Figure {
 	return figures
 }
 
-// ranks draws a rank of the layers' sites.
+// ranks plots one of the ranks of the sites, layer by layer.
 func (s *Subspaces) ranks(title string, rank func(p Spectrum) float64) figure.Lines {
 	l := figure.NewLines(title, "layer", "dimensions")
 	for _, kind := range []stream.Sublayer{stream.Attention, stream.FeedForward} {
@@ -147,7 +147,8 @@ func (s *Subspaces) ranks(title string, rank func(p Spectrum) float64) figure.Li
 	return l
 }
 
-// spectra maps the singular values, a row a site, each over its largest.
+// spectra returns a map of the singular values, divided by the largest of their site, with a
+// row for each site.
 func (s *Subspaces) spectra(reads bool) figure.Heatmap {
 	h := figure.Heatmap{Title: "Singular values of what is written, over the largest", XLabel: "number", YLabel: "site", Limits: unit()}
 	if reads {
@@ -172,7 +173,8 @@ func (s *Subspaces) spectra(reads bool) figure.Heatmap {
 	return h
 }
 
-// overlapMap shows the overlaps minus those of random subspaces, writers by readers.
+// overlapMap returns a map of the overlaps minus the mean overlap of random subspaces, with a
+// row for each writer and a column for each reader.
 func (s *Subspaces) overlapMap() figure.Heatmap {
 	h := figure.Heatmap{Title: "Mean squared cosine of written and read subspaces, less that of random ones", XLabel: "read by", YLabel: "written by", Diverging: true}
 	for _, o := range s.Overlaps {

@@ -15,12 +15,12 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Sweep is a metric's change by interventions at many places, one after the other: Effect = metric
-// of that run - Baseline.
+// Sweep holds how a metric changes when the model is run with an intervention at one place
+// after another: Effect = metric of that run - Baseline.
 type Sweep struct {
 	Title    string      `json:"title"`
 	Metric   string      `json:"metric"`
-	Quantity string      `json:"quantity"` // what Effect is of the metric: "change", "share that comes back"
+	Quantity string      `json:"quantity"` // what Effect says of the metric: "change", "share that comes back"
 	Baseline float64     `json:"baseline"` // the metric of the run that nothing intervenes in
 	Rows     []string    `json:"rows"`
 	Columns  []string    `json:"columns"`
@@ -28,11 +28,11 @@ type Sweep struct {
 
 	rowLabel, columnLabel string
 	metric                Metric
-	runner                *cache.Runner // while it measures
-	atOnce                int           // rows that it runs at a time
+	runner                *cache.Runner // set while the sweep measures
+	atOnce                int           // number of runs that are the rows of a single run
 }
 
-// Effects returns the sweep itself, for a result that has one.
+// Effects returns s. A result that embeds a Sweep gets the method, too.
 func (s *Sweep) Effects() *Sweep { return s }
 
 // HeadName names the head of a place in a sweep over heads: "blocks.3.attention.1".
@@ -61,8 +61,9 @@ func newSweep(title, rowLabel, columnLabel string, columns int, m Metric) *Sweep
 // weights takes less time than multiplying by them.
 const sweepTokens = 256
 
-// open compiles the model, to make the given number of runs: as many rows of ids at a time as are
-// worthwhile, if the named activations can differ between rows.
+// open compiles the model for the given number of runs on ids. If the named activations can
+// differ between rows, several of these runs, about sweepTokens tokens, are the rows of a
+// single run.
 func (s *Sweep) open(store *graph.Store, c models.Spec, ids []int32, names []string, runs int) (err error) {
 	if len(ids) == 0 {
 		return check.NoPrompt()
@@ -108,7 +109,7 @@ func (s *Sweep) measure(ids []int32, names []string, lists [][]cache.Interventio
 	return nil
 }
 
-// runModel is open, run and close.
+// runModel calls open, run and close.
 func (s *Sweep) runModel(store *graph.Store, c models.Spec, ids []int32, names []string, at func(name string, column int) cache.Intervention) error {
 	if err := s.open(store, c, ids, names, 1+len(names)*len(s.Columns)); err != nil {
 		return err
@@ -117,7 +118,7 @@ func (s *Sweep) runModel(store *graph.Store, c models.Spec, ids []int32, names [
 	return s.run(ids, names, at)
 }
 
-// values are the metric of a run for each list of interventions.
+// values returns the metric of a run with each list of interventions.
 func (s *Sweep) values(ids []int32, lists [][]cache.Intervention) ([]float64, error) {
 	var values []float64
 	for some := range slices.Chunk(lists, s.atOnce) {
@@ -136,7 +137,7 @@ func (s *Sweep) values(ids []int32, lists [][]cache.Intervention) ([]float64, er
 	return values, nil
 }
 
-// Table lists the effects, a row an activation.
+// Table lists the effects, with a row for each activation.
 func (s *Sweep) Table() figure.Table {
 	t := figure.NewTable(fmt.Sprintf("%s: %s of the %s (%.4g without)", s.Title, s.Quantity, s.Metric, s.Baseline),
 		"l"+strings.Repeat("r", len(s.Columns)), append([]string{s.rowLabel}, s.Columns...)...)

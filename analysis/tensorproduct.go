@@ -95,7 +95,7 @@ type headMap struct {
 	in, out       linear.Map // to queries, keys and values of all heads; from the outputs of all heads
 	bias          []float64  // b_V [Dh], or nil
 	head, dh      int
-	value         int // the place of the head's values among all that attention reads
+	value         int // index of the head's values among the heads of queries, keys and values
 }
 
 func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {

@@ -27,7 +27,8 @@ type Translator struct {
 	Bias   []float64 // b [F]
 }
 
-// IdentityLens returns the tuned lens that equals the logit lens, with which training starts.
+// IdentityLens returns the tuned lens that equals the logit lens; training starts with it.
+// after lists the writers, and width is F.
 func IdentityLens(after []string, width int) *TunedLens {
 	l := &TunedLens{}
 	for _, writer := range after {

@@ -13,10 +13,10 @@ import (
 // lensRows holds the inputs of lenses for tokens of text.
 type lensRows struct {
 	width   int
-	cap     float64    // of logits, 0: none
-	weights *mat.Dense // of logits [F, Vocab]
+	cap     float64    // soft cap of logits; 0: none
+	weights *mat.Dense // of the unembedding, [F, Vocab]
 	after   []string
-	seen    [][]float64    // a writer: [tokens, F]
+	seen    [][]float64    // for each writer [tokens, F]
 	ends    []float64      // the features at the end, [tokens, F]
 	normed  *Decomposition // its readout has a norm after the maps; nil: no norm follows them
 }
@@ -46,7 +46,7 @@ func (r *lensRows) add(d *Decomposition) {
 	r.ends = append(r.ends, features...)
 }
 
-// choose returns some rows of x [tokens, F].
+// choose returns the rows of x [tokens, F] that batch lists.
 func (r *lensRows) choose(x []float64, batch []int) *mat.Dense {
 	chosen := mat.NewDense(len(batch), r.width, nil)
 	for i, token := range batch {

@@ -15,10 +15,10 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// tuneBatch is the number of tokens of a step of training.
+// tuneBatch is the number of tokens in a step of training.
 const tuneBatch = 512
 
-// heldOut says that one row of this many is held out for measuring.
+// heldOut is the number of rows of which one is held out for measuring.
 const heldOut = 5
 
 // TuneLens trains a tuned lens of a model on tokens, in rows as long as in training. It minimises

@@ -101,7 +101,7 @@ func (c *carrier) weights(w, r end) *mat.Dense {
 	if w.keyed == nil || r.keyed == nil {
 		return numerics.Mul(maps.Rows(w.weights()), r.weights().T())
 	}
-	scale, _ := maps.Number() // which align has seen to
+	scale, _ := maps.Number() // no error: align has checked it
 	m := linked(w.keyed.columns(), r.keyed.columns(), r.keyed.centred)
 	m.Scale(scale, m)
 	if w.keyed.weights != nil {

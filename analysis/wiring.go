@@ -21,12 +21,12 @@ import (
 //
 //	score = ||W_out M W_in|| / (||W_out|| ||W_in|| ||M|| / sqrt(D))
 //
-// Weights that know nothing of each other score about 1/sqrt(D), D the dimensions of the stream,
-// Dk*Dv of a matrix stream (Chance). The edges are the scores that such weights hardly ever reach:
-// of all pairs of a writer and what a later node reads, those with the smallest p-values, as many
-// as keep the expected share of edges by chance at FDR (Benjamini & Hochberg 1995, "Controlling the
-// false discovery rate", which holds for p-values that are independent or positively dependent;
-// p-values of pairs that share weights are not quite either).
+// Unrelated weights score about 1/sqrt(D), where D is the number of dimensions of the stream,
+// Dk*Dv for a matrix stream (Chance). An edge is a score that unrelated weights hardly ever reach:
+// of all pairs of a writer and what a later node reads, Wire keeps those with the smallest
+// p-values, as many as keep the expected share of edges by chance at FDR (Benjamini & Hochberg
+// 1995, "Controlling the false discovery rate"). The procedure holds for p-values that are
+// independent or positively dependent; p-values of pairs that share weights are not quite either.
 type Wiring struct {
 	Stream string              `json:"stream"`
 	Nodes  []figure.WiringNode `json:"nodes"` // in the order of the run, which gives Layer
@@ -34,8 +34,8 @@ type Wiring struct {
 	Edges []WiringEdge `json:"edges"`
 	Pairs int          `json:"pairs"` // of a writer and what a later node reads, kept or not
 	FDR   float64      `json:"fdr"`   // the false-discovery rate of Edges
-	// Significance is -log10 P, and Scores are, of all pairs, writers down, readers across; NaN
-	// where the reader comes first.
+	// Significance maps -log10 P, and Scores the scores, of all pairs: a row for each writer and a
+	// column for each reader, NaN where the reader comes first.
 	Significance figure.Heatmap `json:"significance"`
 	Scores       figure.Heatmap `json:"scores"`
 }
@@ -57,7 +57,7 @@ type WiringOptions struct {
 	// Run says what becomes of writes in a stream that mixes them (VirtualWeights); nil: a
 	// plain residual.
 	Run *cache.Cache
-	// Whole takes all heads of a layer for one node.
+	// Whole makes all heads of a layer one node.
 	Whole bool `yaml:"whole" help:"take all heads of a layer for one"`
 	// FDR is the false-discovery rate of the edges, above 0; 1 keeps all. 0: 0.05.
 	FDR float64 `yaml:"fdr" default:"0.05" min:"1e-6" max:"1" help:"keep as many connections as may have the share <Q> of false ones among them (the false-discovery rate)"`
@@ -90,7 +90,7 @@ func Wire(store *graph.Store, c models.Spec, o WiringOptions) (*Wiring, error) {
 	for _, w := range d.writers {
 		writers = append(writers, directionsOf(w))
 	}
-	for _, r := range d.readers { // read one at a time: weights take room
+	for _, r := range d.readers { // one reader at a time, because weights take memory
 		if err := d.connect(f.carry, writers, directionsOf(r)); err != nil {
 			return nil, err
 		}
@@ -106,7 +106,7 @@ type wiringDraft struct {
 	nodes            map[string]int
 }
 
-// place makes a node for each part of the ends, in columns in the order of the run.
+// place adds a node for each part of the ends, with columns in the order of the run.
 func (d *wiringDraft) place(ends []end) {
 	slices.SortStableFunc(ends, func(a, b end) int { return cmp.Compare(a.at, b.at) })
 	d.nodes = map[string]int{}

@@ -35,8 +35,8 @@ type Part struct {
 	writes []cache.Intervention
 }
 
-// Ablate measures a model on rows of token ids, which have one length of at least 2, by a number
-// of threads; 0: one for each core.
+// Ablate measures the parts of a model on rows of token ids, which must all have the same
+// length of at least 2. threads is the number of threads to use; 0: one for each core.
 func Ablate(store *graph.Store, c models.Spec, rows [][]int32, threads int) (*Worth, error) {
 	if len(rows) == 0 || len(rows[0]) < 2 {
 		return nil, check.Value("rows", "at least one, of 2 tokens or more", len(rows))
@@ -96,8 +96,8 @@ func (w *Worth) findParts(store *graph.Store, c models.Spec) (names []string, er
 	return names, nil
 }
 
-// Idle names the parts without which the loss rises by less than the given number of nats: blocks,
-// and sublayers of blocks that raise it by more.
+// Idle names the parts without which the loss rises by less than the given number of nats. It
+// names a sublayer only if its block raises the loss by at least that much.
 func (w *Worth) Idle(nats float64) (names []string) {
 	for _, p := range slices.Backward(w.Parts) {
 		inIdle := slices.ContainsFunc(names, func(block string) bool { return strings.HasPrefix(p.Name, block+".") })
@@ -122,7 +122,7 @@ func (w *Worth) Table() figure.Table {
 	return t
 }
 
-// Figures are bars of the parts.
+// Figures returns bars of the rises.
 func (w *Worth) Figures() []figure.Figure {
 	b := figure.Bars{Title: w.title(), YLabel: "nats a token"}
 	for _, p := range w.Parts {

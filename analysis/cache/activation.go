@@ -40,7 +40,7 @@ func (a *At) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Axis returns the number of an axis, -1 if there is none of that name.
+// Axis returns the index of the named axis, or -1 if the activation has no such axis.
 func (a Activation) Axis(name string) int { return slices.Index(a.Axes, name) }
 
 // Select returns the chosen entries, in order. It is an error if the activation has no such

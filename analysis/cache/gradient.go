@@ -12,9 +12,10 @@ type LogitSum struct {
 	Weights map[int]float64 // of token ids
 }
 
-// Gradients runs a model once on one row of token ids and returns the gradients of a sum of logits
-// with respect to the named activations, names or globs: activations of their shapes, in the order
-// in which the model computes them. The model's parameters need no memory for gradients.
+// Gradients runs a model once on one row of token ids and returns the gradients of a sum of
+// logits with respect to the activations that names, names or globs, select: one Activation for
+// each, with its shape, in the order in which the model computes them. It needs no memory for
+// gradients of parameters.
 func Gradients(store *graph.Store, c models.Spec, ids []int32, of LogitSum, names ...string) ([]Activation, error) {
 	r, err := open(store, c, Options{Names: names, Seq: len(ids)}, models.Outputs{Logits: true, LogitsAt: 1, LogitSum: true}, graph.ProgramOptions{HookGradients: true})
 	if err != nil {

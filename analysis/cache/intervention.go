@@ -54,8 +54,9 @@ func Set(name string, at At, values []float64) Intervention {
 	return Intervention{name, at, func([]float64) ([]float64, error) { return values, nil }}
 }
 
-// Steer adds scale times a direction to the chosen entries, again and again if they are a
-// multiple of it: to each token alike where the token is not chosen.
+// Steer adds scale times a direction to the chosen entries. If there are more entries than the
+// direction has, a multiple, it is added to each stretch of its length in turn: without a token
+// in at, to every token.
 func Steer(name string, at At, direction []float64, scale float64) Intervention {
 	return Intervention{name, at, func(old []float64) ([]float64, error) {
 		if len(direction) == 0 || len(old)%len(direction) != 0 {
@@ -73,8 +74,8 @@ func Change(name string, at At, f func(old []float64) ([]float64, error)) Interv
 	return Intervention{name, at, f}
 }
 
-// Apply changes the chosen entries of an activation in place: for those who run a model by another
-// way than a Runner. It is an error if the activation has no such entries.
+// Apply changes the chosen entries of an activation in place, for callers that run a model
+// without a Runner. It returns an error if the activation has no such entries.
 func (v Intervention) Apply(a Activation) error {
 	old, err := a.Select(v.At)
 	if err != nil {
@@ -96,8 +97,8 @@ func (v Intervention) Apply(a Activation) error {
 	return nil
 }
 
-// ApplyAll applies changes, in order, to a named activation of some tokens that passes a program's
-// hook. It skips changes of other activations.
+// ApplyAll applies changes, in order, to the activation name [axes] that a hook receives as x.
+// It skips changes of other activations.
 func ApplyAll(name string, axes []string, x *tensor.Dense, changes ...Intervention) error {
 	a := Activation{Name: name, Axes: axes, Shape: x.Shape(), Values: graph.Float64s(x)}
 	if err := apply(changes, a); err != nil {

@@ -23,8 +23,8 @@ func Names(store *graph.Store, c models.Spec) ([]string, error) {
 	return m.Builder().ActivationNames(), nil
 }
 
-// Sketch builds a model over the Store's parameters in a graph that is not run: for its
-// writers, its activations' names and shapes of one token.
+// Sketch builds the graph of a model over the Store's parameters, for one token, without
+// running it. It shows the model's writers, and the names and shapes of its activations.
 func Sketch(store *graph.Store, c models.Spec) (*models.Model, error) {
 	if err := models.CheckStore(store); err != nil {
 		return nil, err
@@ -63,10 +63,11 @@ func match(known, patterns []string) ([]string, error) {
 	return slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !wanted[name] }), nil
 }
 
-// slashed makes dots what path.Match takes for separators.
+// slashed replaces the dots of a name by slashes, because path.Match lets * match anything but
+// a slash.
 func slashed(name string) string { return strings.ReplaceAll(name, ".", "/") }
 
-// globs are names with * for the numbers of blocks, each once.
+// globs replaces the blocks' numbers in names by *, and drops names that are then the same.
 func globs(known []string) []string {
 	var all []string
 	for _, name := range known {

@@ -19,7 +19,7 @@ type Options struct {
 	Names   []string
 	Batch   int // rows; 0: 1
 	Seq     int // tokens a row; 0: the model's seq
-	Threads int // workers an op; 0: all cores
+	Threads int // that compute an op; 0: one for each core
 }
 
 // Runner runs one model on rows of a fixed number of tokens. It shares the Store. It is not
@@ -31,7 +31,7 @@ type Runner struct {
 	hooked   map[string]graph.Activation // of the program
 	replaced []Intervention              // of the run in progress, in all rows
 	each     [][]Intervention            // of the run in progress, row by row
-	failed   error                       // of one of them
+	failed   error                       // the error of an intervention in the run in progress
 }
 
 // New compiles a model so that the named activations can be kept and replaced. The model is the one
@@ -178,7 +178,8 @@ func (r *Runner) check(ids []int32, replace []Intervention, want int) error {
 	return nil
 }
 
-// replace is the hooks' function.
+// replace is the function of all hooks: it applies the interventions of the run in progress to
+// x, the value of the named activation.
 func (r *Runner) replace(name string, x *tensor.Dense) error {
 	if !aims(r.replaced, name) && !slices.ContainsFunc(r.each, func(row []Intervention) bool { return aims(row, name) }) {
 		return nil
@@ -195,7 +196,7 @@ func (r *Runner) replace(name string, x *tensor.Dense) error {
 	return graph.SetFloat64s(x, a.Values)
 }
 
-// aims tells whether some of the interventions are in the activation of that name.
+// aims tells whether one of the interventions changes the named activation.
 func aims(replaced []Intervention, name string) bool {
 	return slices.ContainsFunc(replaced, func(v Intervention) bool { return v.Name == name })
 }

@@ -39,7 +39,7 @@ type Associative struct {
 	Dv     int               `json:"dv"`
 	Seeds  int               `json:"seeds"`
 	Curves []RetrievalCurve  `json:"curves"`
-	Shared []SharedRetrieval `json:"shared"` // error against coherence, at one N
+	Shared []SharedRetrieval `json:"shared"` // error at one N, for keys of growing coherence
 }
 
 // RetrievalCurve holds the error for one kind of keys by the number of pairs.
@@ -84,7 +84,7 @@ type Options struct {
 	Dk    int    // 0: 64
 	Dv    int    // 0: 64
 	Pairs []int  // numbers of pairs; nil: Dk/8 to 4 Dk
-	Seeds int    // memories a point, at least 2; 0: 16
+	Seeds int    // memories for each number of pairs, at least 2; 0: 16
 	Seed  uint64 // of all that is drawn
 }
 
@@ -221,7 +221,8 @@ func (m *Associative) Table() figure.Table {
 	return t
 }
 
-// Figures are the error against N/Dk, the coherence of the keys, and the error against it.
+// Figures plots the error against N/Dk, the coherence of the keys against N/Dk, and the error
+// against the coherence.
 func (m *Associative) Figures() []figure.Figure {
 	errors := figure.NewLines("Error of what is read from an outer-product memory", "pairs / Dk", "|read - v|² / |v|²")
 	coherence := figure.NewLines("Coherence of the keys", "pairs / Dk", "largest |cosine|")
@@ -242,7 +243,7 @@ func (m *Associative) Figures() []figure.Figure {
 	return []figure.Figure{errors, coherence, m.sharedFigure()}
 }
 
-// bound is a line over the loads.
+// bound plots a bound of each point against its load N/Dk.
 func (m *Associative) bound(name string, of func(p RetrievalPoint) float64) figure.Series {
 	s := figure.Series{Name: name}
 	for _, p := range m.Curves[0].Points {

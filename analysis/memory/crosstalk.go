@@ -15,11 +15,11 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// KeyMemory is a trained matrix stream looked at as an associative memory (see
-// Associative): its writing and its reading keys, site by site and all together. All
-// sites of a Residual Matrix Transformer store in one matrix of Dk rows; reading with r_j what
-// was written as w_i ⊗ y gives (r_j . w_i) y, so that the keys' cosines say what is heard of
-// whom. Reading keys have their norm's gain in them as r * mean_v g[:, v].
+// KeyMemory treats a trained matrix stream as an associative memory (see Associative) and
+// measures its writing and its reading keys, site by site and all together. All sites of a
+// Residual Matrix Transformer store in one matrix of Dk rows. A read by r_j of what was written
+// as w_i ⊗ y gives (r_j . w_i) y, so the keys' cosines say how much each reader gets of each
+// write. The gain of the norm is folded into the reading keys as r * mean_v g[:, v].
 type KeyMemory struct {
 	Dk        int                  `json:"dk"`
 	Sets      []KeySet             `json:"sets"`      // in the order of the run
@@ -30,14 +30,14 @@ type KeyMemory struct {
 	sites     []analysis.KeyedSite // of each set, with keys of length 1
 }
 
-// KeySet is a set of keys that are in use together.
+// KeySet measures the keys with which one site, or all sites together, write or read.
 type KeySet struct {
-	Site  string `json:"site"` // "" for those of all sites
+	Site  string `json:"site"` // "": all sites together
 	Reads bool   `json:"reads"`
 	Coherence
 	// Error is the mean relative error of a memory that holds an independent value for each
-	// of the keys and is read with the same keys, (N-1) MeanSquared, Random that with keys drawn
-	// uniformly, (N-1)/Dk, and Least the smallest that N keys can have.
+	// of the keys and is read with the same keys, (N-1) MeanSquared. Random is the error for
+	// keys drawn uniformly, (N-1)/Dk. Least is the smallest error that N keys can have.
 	Error  float64 `json:"error"`
 	Random float64 `json:"random"`
 	Least  float64 `json:"least"`
@@ -56,7 +56,7 @@ type Crosstalk struct {
 	Deviation   float64 `json:"deviation"`           // standard deviation of Ratio for random keys
 }
 
-// randomDraws is how often keys are drawn for RandomMax.
+// randomDraws is the number of draws of random keys that RandomMax averages over.
 const randomDraws = 8
 
 // MeasureKeys measures the keys of a model with a matrix stream. The seed draws the random keys to
@@ -103,8 +103,8 @@ func newKeySet(draw *rand.Rand, site string, reads bool, keys *mat.Dense) KeySet
 	return s
 }
 
-// listen compares each site's writing keys with the reading keys after it, and with its own reading
-// keys.
+// listen fills in Crosstalk and Own: it compares the writing keys of each site with the reading
+// keys of each later site, and with the site's own.
 func (m *KeyMemory) listen() {
 	for _, w := range m.sites {
 		for _, r := range m.sites {

@@ -40,21 +40,22 @@ type KeyedRead struct {
 	Reader string `json:"reader"`
 	Keys   int    `json:"keys"`
 	Writes int    `json:"writes"` // earlier ones, each by one key
-	// Share is what each earlier writer s contributes, sum <c_s, q> / sum <q, q> over tokens and
-	// keys: they add up to 1, and may be below 0. Energy is the mean of |c_s|^2 over the sum for
-	// all writers. Chance is its value for keys drawn uniformly, without gains: |X_s|^2 over the
-	// sum for all writers, with X_s what s wrote.
+	// Share, Energy and Chance have an entry for each earlier writer s, of which a key reads c_s.
+	// Share is sum <c_s, q> / sum <q, q> over tokens and keys: the shares add up to 1, and may be
+	// below 0. Energy is |c_s|^2 divided by the sum of |c|^2 for all writers, a mean over tokens
+	// and keys. Chance is the same for keys drawn uniformly, without gains: |X_s|^2, with X_s what
+	// s wrote, divided by the sum of |X|^2 for all writers, a mean over tokens.
 	Share  []float64 `json:"share"`
 	Energy []float64 `json:"energy"`
 	Chance []float64 `json:"chance"`
 	Model  Sharpness `json:"model"`
-	Random Sharpness `json:"random"` // of as many keys drawn uniformly, on the same writes
+	Random Sharpness `json:"random"` // of the same number of keys drawn uniformly, on the same writes
 }
 
 // Sharpness says how far a reader's keys single out individual writes.
 type Sharpness struct {
 	// Effective is the number of writes that are read, (sum_i |c_i|^2)^2 / sum_i |c_i|^4, a mean
-	// over tokens and keys: 1 if it is one alone.
+	// over tokens and keys: 1 if a key reads a single write.
 	Effective float64 `json:"effective"`
 	// Top is the strongest write's share of sum_i |c_i|^2, a mean over tokens and keys.
 	Top float64 `json:"top"`
@@ -70,12 +71,12 @@ type ReadBack struct {
 	Reader   string  `json:"reader"`
 	Distance int     `json:"distance"` // sites that wrote in between
 	Error    float64 `json:"error"`    // sum |w_i X / |w_i|^2 - y_i|^2 / sum |y_i|^2
-	Random   float64 `json:"random"`   // its mean if the keys of the other writes were drawn uniformly
+	Random   float64 `json:"random"`   // the mean of Error if the keys of the other writes were drawn uniformly
 }
 
 // RetrievalByDistance summarises all pairs of a site and a later reader with the same number of
 // sites in between: means of Share and of Energy / Chance, and medians of the errors, which are
-// large for a faint writer among loud ones.
+// large for a writer that writes much less than the others.
 type RetrievalByDistance struct {
 	Distance int     `json:"distance"`
 	Pairs    int     `json:"pairs"`
@@ -116,7 +117,7 @@ type retrieving struct {
 // keyAccess is a writer or a reader, in the order of the run.
 type keyAccess struct {
 	name    string
-	sites   int // that have written so far, itself included
+	sites   int // number of sites that have written so far, itself included
 	keys    linear.Mix
 	writer  int           // its number, of a writer
 	source  stream.Writer // of a writer
@@ -125,7 +126,7 @@ type keyAccess struct {
 	backs   []backSum     // of a reader, by writer
 }
 
-// setOut lists who writes and who reads.
+// setOut lists the writers and the readers, in the order of the run.
 func (r *retrieving) setOut() {
 	sites, frozen, writers := 0, r.d.Frozen(), r.d.Writers()
 	for _, a := range frozen.Accesses() {

@@ -25,8 +25,9 @@ func (r *WriteRetrieval) Table() figure.Table {
 	return t
 }
 
-// Figures are the writers' shares of each reader, how much more a reader gets of a writer than by
-// chance, how many writes are read at once, and what becomes of a write with distance.
+// Figures shows the writers' shares of each read, how much more of a writer a reader gets than
+// random keys would, how many writes are read at once, and how much of a write is left by
+// distance.
 func (r *WriteRetrieval) Figures() []figure.Figure {
 	return []figure.Figure{
 		r.byReader("What each reader reads, by who wrote it: share of the read", func(x KeyedRead, s int) float64 { return x.Share[s] }),
@@ -37,7 +38,8 @@ func (r *WriteRetrieval) Figures() []figure.Figure {
 	}
 }
 
-// byReader is a map of writers by readers; a writer after a reader has no value.
+// byReader returns a map of a value of each writer and reader; it leaves writers that come
+// after a reader blank.
 func (r *WriteRetrieval) byReader(title string, of func(x KeyedRead, writer int) float64) figure.Heatmap {
 	h := figure.Heatmap{Title: title, XLabel: "read by", YLabel: "written by", Diverging: true}
 	for _, x := range r.Reads {

@@ -61,8 +61,8 @@ func (w *tokenWrites) read(norm linear.Norm, key []float64) *mat.Dense {
 	return c
 }
 
-// readBack adds how well each write can be read by the key that wrote it, to the sums of its
-// writer.
+// readBack measures how well each write can be read by the key that wrote it, and adds the
+// result to the sums of its writer.
 func (w *tokenWrites) readBack(backs []backSum) {
 	total, read := floats.Sum(w.sizes), numerics.Mul(w.w, w.x) // [N, Dv]
 	for i, writer := range w.writers {
@@ -79,7 +79,7 @@ func (w *tokenWrites) readBack(backs []backSum) {
 	}
 }
 
-// backSum is the sums of a ReadBack.
+// backSum holds the sums from which a ReadBack is computed.
 type backSum struct{ error, random, size float64 }
 
 // readSum collects a KeyedRead: until finish its numbers are sums over tokens and keys.
@@ -121,7 +121,8 @@ func (s *readSum) addRead(c *mat.Dense, q []float64, w *tokenWrites) {
 	s.squares += floats.Dot(q, q)
 }
 
-// addShares adds each size divided by their total to sums; it adds nothing if the total is 0.
+// addShares divides sizes by their total and adds the results to sums. It adds nothing if the
+// total is 0.
 func addShares(sums, sizes []float64) {
 	if total := floats.Sum(sizes); total != 0 {
 		floats.AddScaled(sums, 1/total, sizes)
@@ -138,7 +139,8 @@ func (s *readSum) finish(tokens int) KeyedRead {
 	return s.KeyedRead
 }
 
-// sharpnessSum collects a Sharpness, with sums where it has means; Signal is S, crosstalk C.
+// sharpnessSum holds the sums from which a Sharpness is computed; Signal is S, and crosstalk is
+// C.
 type sharpnessSum struct {
 	Sharpness
 	crosstalk float64
@@ -166,7 +168,7 @@ func (s sharpnessSum) mean(n float64) Sharpness {
 	return Sharpness{Effective: s.Effective / n, Top: s.Top / n, Signal: numerics.Ratio(s.Signal, s.Signal+s.crosstalk)}
 }
 
-// gapSum collects what a RetrievalByDistance is made from.
+// gapSum holds the values from which a RetrievalByDistance is computed.
 type gapSum struct {
 	share, energy, chance []float64 // of readers' parts
 	errors, random        []float64 // of pairs

@@ -19,12 +19,12 @@ import (
 // ErrNone reports that a stream has no coefficients.
 var ErrNone = errors.New("want a stream that mixes (hyper-connections and after) or sums over depth, got one without coefficients")
 
-// none returns the error that a stream has no instance of the named kind.
+// none returns ErrNone, wrapped with what the stream lacks.
 func none(c models.Spec, what string) error {
 	return errors.Wrapf(ErrNone, "%s stream: %s", c.Stream.Name(), what)
 }
 
-// Coefficients holds the coefficients of one run, at each place a matrix for each token.
+// Coefficients holds the coefficients of one run: at each place, a matrix for each token.
 type Coefficients struct {
 	Tokens  int
 	places  []place
@@ -32,7 +32,7 @@ type Coefficients struct {
 	reads   []stream.DepthRead
 }
 
-// place is a matrix of coefficients at one place.
+// place holds the matrices of coefficients at one place, one for each token.
 type place struct {
 	stream.Mixing
 	values []float64 // [T, rows, columns]
@@ -70,7 +70,7 @@ func Run(store *graph.Store, c models.Spec, ids []int32) (*Coefficients, error) 
 		all.sources, all.reads = d.DepthReads()
 	}
 	for _, m := range mixings {
-		a, _ := run.Get(m.Hook) // which the run has kept
+		a, _ := run.Get(m.Hook) // no error: the run has kept it
 		stride := 0
 		if a.Axis(graph.TokenAxis) >= 0 {
 			stride = len(a.Values) / run.Tokens()
@@ -89,8 +89,8 @@ func Start(c models.Spec, seed uint64, ids []int32) (*Coefficients, error) {
 	return Run(store, c, ids)
 }
 
-// unpack lays the matrices out by token, row and column. The values of consecutive tokens are
-// stride apart.
+// unpack copies the matrices of a hook's values into [tokens, rows, columns]. The values of one
+// token begin stride after those of the token before; 0: all tokens share them.
 func unpack(values []float64, m stream.Mixing, tokens, stride int) []float64 {
 	out := make([]float64, 0, tokens*m.Rows*m.Columns)
 	for t := range tokens {

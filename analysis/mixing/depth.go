@@ -57,7 +57,7 @@ func (c *Coefficients) Depth() *Depth {
 	return d
 }
 
-// entry is one entry of a place: its mean and spread over tokens.
+// entry returns the mean and the spread over tokens of entry (i, j).
 func (p place) entry(i, j int) (mean, spread float64) {
 	var all []float64
 	for at := i*p.Columns + j; at < len(p.values); at += p.Rows * p.Columns {

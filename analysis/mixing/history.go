@@ -76,7 +76,7 @@ func readHistory(file *os.File) ([]Logged, error) {
 // History holds what was logged, step by step.
 type History []Logged
 
-// Table has a line a step: how far each kind has moved, averaged over its places.
+// Table has a row for each step: how far each kind has moved, averaged over its places.
 func (h History) Table() figure.Table {
 	kinds := h.kinds()
 	t := figure.NewTable("Root mean square distance from the start", "rrrrrr", "step")

@@ -46,7 +46,7 @@ type Place struct {
 // doubly stochastic matrix. DeepSeek 2025 (arXiv 2512.24880) calls the product's gain the composite
 // gain. Gains are averaged over tokens.
 type Carry struct {
-	OffDiagonal       float64 `json:"off_diagonal"` // sum of |entries| off the diagonal, a row
+	OffDiagonal       float64 `json:"off_diagonal"` // sum of |entries| off the diagonal, averaged over rows
 	RowGain           float64 `json:"row_gain"`
 	ColumnGain        float64 `json:"column_gain"`
 	CompositeRows     float64 `json:"composite_row_gain"`
@@ -118,7 +118,7 @@ func (p place) entropy(tokens int) *float64 {
 	return &sum
 }
 
-// Table has a line a place.
+// Table has a row for each place.
 func (m *Moves) Table() figure.Table {
 	t := figure.NewTable("Mixing coefficients and their start", "llrrrrrrrr",
 		"where", "what", "shape", "moved", "spread", "off-diagonal", "gain", "composite gain", "entropy")
@@ -148,7 +148,7 @@ func small(v float64) string {
 	return fmt.Sprintf("%.4f", v)
 }
 
-// Figures are how far each kind moved, along the run, and the composite gain.
+// Figures plots how far each kind has moved, in the order of the run, and the composite gain.
 func (m *Moves) Figures() []figure.Figure {
 	moved := figure.Bars{Title: "How far coefficients moved from their start", YLabel: "root mean square"}
 	gain := figure.Lines{Title: "Composite gain of A_res through depth", XLabel: "site", YLabel: "gain",

@@ -37,7 +37,7 @@ func Reach(store *graph.Store, c models.Spec, ids []int32) (*Depth, error) {
 		read := Read{Reader: reader}
 		for _, source := range d.Sources {
 			maps, _ := frozen.Between(source, reader) // names of its own
-			if maps == nil {                          // it writes later
+			if maps == nil {                          // the source writes after the reader reads
 				continue
 			}
 			if _, is := maps.Mean(frozen.Tokens()).Number(); !is {

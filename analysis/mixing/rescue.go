@@ -78,7 +78,7 @@ func (s *Rescue) site(b *baseline, name, next string) {
 	s.Sites, s.Ablated, s.Rescued = append(s.Sites, name), append(s.Ablated, ablated), append(s.Rescued, rescued)
 }
 
-// Table has a line a site and row.
+// Table has a row for each site and row of the stream.
 func (s *Rescue) Table() figure.Table {
 	t := figure.NewTable("A row set to 0, and given back after the next site", "lrrr",
 		"after", "row", "loss rises by", "share regained")

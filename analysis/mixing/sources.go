@@ -28,10 +28,11 @@ type SourceRescue struct {
 // sum is the sum of one reader.
 type sum struct {
 	stream.DepthRead
-	reader int // of Readers
+	reader int // index of DepthRead.Readers
 }
 
-// column returns the column of a source's weight among the hook's values; -1: it has none.
+// column returns where the hook's values for a token have the source's weight; -1 if the source
+// has no weight in this sum.
 func (s sum) column(source int) int {
 	j := slices.Index(s.Of, source)
 	if j < 0 {
@@ -103,8 +104,8 @@ func (s *SourceRescue) source(b *baseline, sums []sum, source int) {
 	s.Ablated, s.Left = append(s.Ablated, all), append(s.Left, left)
 }
 
-// regained returns the share of the loss that is regained if one reader keeps a source; NaN if the
-// reader does not read the source, or if the loss hardly rises.
+// regained returns the share of the rise of the loss that goes away if one reader keeps the
+// source; NaN if the reader does not read the source, or if the loss hardly rises.
 func (s *SourceRescue) regained(source, reader int) float64 {
 	left := s.Left[source][reader]
 	if left == nil || s.Ablated[source] <= leastRise {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Concurrently calls f with 0 to n-1, with one call at a time on each core, and returns the first
-// call's error.
+// Concurrently calls f with 0 to n-1, at most GOMAXPROCS calls at a time. It returns the error
+// of the first of these calls, in their order, that fails.
 func Concurrently(n int, f func(i int) error) error {
 	var work sync.WaitGroup
 	errs, free := make([]error, n), make(chan struct{}, runtime.GOMAXPROCS(0))

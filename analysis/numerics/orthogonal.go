@@ -45,8 +45,8 @@ func UniformOrthogonal(n int, draw *rand.Rand) *mat.Dense {
 	return &q
 }
 
-// onesReflection is the reflection [n, n] that swaps the first axis with 1/sqrt(n) (1, ..., 1):
-// I - 2 u u^T / u.u with u their difference (Householder).
+// onesReflection returns the reflection [n, n] that swaps the first axis with 1/sqrt(n) (1,
+// ..., 1): I - 2 u u^T / u.u with u the difference of the two (Householder).
 func onesReflection(n int) *mat.Dense {
 	u := make([]float64, n)
 	for i := range u {
@@ -61,7 +61,7 @@ func onesReflection(n int) *mat.Dense {
 	return h
 }
 
-// Identity is the identity matrix [n, n].
+// Identity returns the identity matrix [n, n].
 func Identity(n int) *mat.Dense {
 	return mat.DenseCopyOf(mat.NewDiagDense(n, slices.Repeat([]float64{1}, n)))
 }

@@ -11,8 +11,9 @@ import (
 // Transposed returns a copy of a matrix, transposed.
 func Transposed(m mat.Matrix) *mat.Dense { return mat.DenseCopyOf(m.T()) }
 
-// Triangle is R [k, k] of w = Q R [n, k]: with Q's columns orthonormal, ||w x|| = ||R x|| for
-// any x. A w that is not tall stands for itself.
+// Triangle returns R [k, k] of the QR decomposition w = Q R, for w [n, k] with more rows than
+// columns: since the columns of Q are orthonormal, ||w x|| = ||R x|| for any x. For any other w
+// it returns w itself.
 func Triangle(w mat.Matrix) *mat.Dense {
 	n, k := w.Dims()
 	if n <= k {
@@ -25,7 +26,7 @@ func Triangle(w mat.Matrix) *mat.Dense {
 	return mat.DenseCopyOf(r.Slice(0, k, 0, k))
 }
 
-// Dot is the sum of the products of two matrices' entries.
+// Dot returns the sum of the products of two matrices' entries.
 func Dot(a, b *mat.Dense) float64 {
 	sum := 0.0
 	for i := range a.RawMatrix().Rows {
@@ -34,7 +35,7 @@ func Dot(a, b *mat.Dense) float64 {
 	return sum
 }
 
-// Stacked is b below a; a may be nil.
+// Stacked returns b below a; a may be nil.
 func Stacked(a, b *mat.Dense) *mat.Dense {
 	if a == nil {
 		return b
@@ -44,7 +45,7 @@ func Stacked(a, b *mat.Dense) *mat.Dense {
 	return &both
 }
 
-// UnitRows are the rows at length 1, in memory of their own; rows of zeros stay.
+// UnitRows returns a copy of m with each row scaled to length 1. Rows of zeros stay zero.
 func UnitRows(m mat.Matrix) *mat.Dense {
 	units := mat.DenseCopyOf(m)
 	for i := range units.RawMatrix().Rows {
@@ -56,10 +57,10 @@ func UnitRows(m mat.Matrix) *mat.Dense {
 	return units
 }
 
-// NotFinite tells whether a number is none, or infinite.
+// NotFinite reports whether v is NaN or infinite.
 func NotFinite(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 
-// Finite tells whether all entries are numbers.
+// Finite reports whether no entry of w is NaN or infinite.
 func Finite(w *mat.Dense) bool {
 	return !slices.ContainsFunc(w.RawMatrix().Data, NotFinite)
 }

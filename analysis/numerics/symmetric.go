@@ -124,7 +124,7 @@ func (s *Symmetric) iterate(rows *mat.Dense, i int, value, size float64, draw *r
 	return false
 }
 
-// shifted is T - shift I.
+// shifted returns T - shift I.
 func (s *Symmetric) shifted(shift float64) *mat.Tridiag {
 	diagonal := slices.Clone(s.d)
 	floats.AddConst(-shift, diagonal)

@@ -18,7 +18,7 @@ import (
 // activations, and what is measured.
 type Ablate struct {
 	Prompt
-	Contrast // none given: the mean loss of the next token
+	Contrast // by default the mean loss of the next token
 	OverRows
 	With    analysis.Replacement `yaml:"with" default:"zero" choices:"zero, mean, resample" help:"replace what is taken away by <WHAT>: zero or, over several texts, mean or resample"`
 	Restore bool                 `yaml:"restore" help:"of several texts, take all heads away and give back one at a time"`
@@ -26,8 +26,8 @@ type Ablate struct {
 	Names   []string             `yaml:"names" help:"take away the activations of name or glob <G>, such as blocks.*.attention.heads, all together; may be repeated; without, all heads and all writers, in turn"`
 	At      cache.At             `yaml:"at" help:"of -names, take away the entries <AXIS=N,...> alone, such as head=3,token=5"`
 	Top     int                  `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest effects"` // 0: 20
-	// Prompts are read instead of Prompt, as OverRows are. Effects of Names, or of all heads if
-	// there are none, are averaged over them.
+	// Prompts, like OverRows, replace Prompt. The effects of Names or, without names, of all heads
+	// are averaged over them.
 	Prompts Prompts `yaml:"prompts" help:"average over the prompts of <FILE>, each line's text; of a .jsonl, each line's string, or its object's \"prompt\""`
 }
 
@@ -52,7 +52,7 @@ func (Ablate) Card() Card {
 	}
 }
 
-// Run reports what the model loses when activations are set to 0.
+// Run reports what the model loses when activations are replaced, by default by 0.
 func (o Ablate) Run(ctx context.Context, m *Model) (*Report, error) {
 	if o.Blocks {
 		return o.blocks(ctx, m)

@@ -18,7 +18,7 @@ import (
 type Analysis interface {
 	Name() string // of its command
 	Card() Card
-	// Run looks at the model. Most computations do not hear of ctx before they are done.
+	// Run analyses the model. Most computations check ctx only when they are done.
 	Run(ctx context.Context, m *Model) (*Report, error)
 }
 
@@ -47,7 +47,7 @@ func Analyses(zoo models.Zoo) ([]Analysis, error) {
 	return all, nil
 }
 
-// Supported returns those of all analyses that work on a model of the spec.
+// Supported returns the analyses that work on a model of the spec.
 func Supported(all []Analysis, c models.Spec) []Analysis {
 	return slices.DeleteFunc(slices.Clone(all), func(a Analysis) bool {
 		card := a.Card()
@@ -64,10 +64,10 @@ func Settable(a Analysis) Analysis {
 	return v.Interface().(Analysis)
 }
 
-// Run runs an analysis of a model (nil, if its card says Paper). A setting that is zero where its
-// bounds do not allow zero has its tag's default; it is a *settings.Error if another one lies
-// outside its bounds, and a check.UnsupportedError if the model's stream lacks what the analysis
-// needs.
+// Run runs an analysis of a model (nil, if its card says Paper). A setting that is zero
+// although its bounds exclude zero gets its tag's default. Run returns a *settings.Error if
+// another setting lies outside its bounds, and a check.UnsupportedError if the model's stream
+// lacks what the analysis needs.
 func Run(ctx context.Context, m *Model, a Analysis) (*Report, error) {
 	if needs := a.Card().Needs; needs != nil {
 		if err := needs(m.Spec); err != nil {
@@ -86,8 +86,8 @@ func Run(ctx context.Context, m *Model, a Analysis) (*Report, error) {
 	return r, nil
 }
 
-// lacks completes the error of an analysis that the model does not support with the names of those
-// that it supports.
+// lacks adds the analyses that the model supports to err, the error of one that it does not
+// support.
 func (m *Model) lacks(a Analysis, err error) error {
 	var lacks check.UnsupportedError
 	all, failed := Analyses(m.Zoo)

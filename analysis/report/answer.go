@@ -22,9 +22,9 @@ type AnswerToken struct {
 	Text string `json:"text"`
 }
 
-// answer returns what the model says in a run at the token that a aims at.
+// answer returns what the model says, in a run, after the token of a.
 func (m *Model) answer(run *cache.Cache, a aim) *Answer {
-	logits, _ := run.TokenLogits(a.token) // find has seen to it
+	logits, _ := run.TokenLogits(a.token) // no error: find has checked the token
 	asked := []int{a.target}
 	if a.against >= 0 {
 		asked = append(asked, a.against)

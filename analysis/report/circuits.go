@@ -8,7 +8,7 @@ import (
 
 // Circuits are the QK and OV circuits of heads, or of one head of one layer.
 type Circuits struct {
-	Prompt // for the coefficients of a stream that mixes what was written; no other stream asks
+	Prompt // used only for streams that mix what was written: their coefficients depend on it
 	Place
 	// Full is nil for true.
 	Full  *bool  `yaml:"full" bare:"true" help:"take the circuits from token to token, too; -full=false: don't, for large models (default true)"`
@@ -53,7 +53,7 @@ func (o Circuits) Run(_ context.Context, m *Model) (*Report, error) {
 		return nil, err
 	}
 	if at.one() {
-		head, _ := found.Head(at.layer, at.head) // in has seen to it
+		head, _ := found.Head(at.layer, at.head) // no error: in has checked both
 		r.Add("head", head.Name(), "The eigenvalues of a head's circuits: OV says what it writes of what it attends to, QK what it attends to.", head)
 		return r, nil
 	}

@@ -94,7 +94,7 @@ func (m *Model) context(row []int32, e analysis.Example) string {
 	return fmt.Sprintf("%s[%s] %.1f", text, m.text(int(row[e.Token])), e.Value)
 }
 
-// Table has a row a direction.
+// Table has a row for each direction.
 func (l exampleList) Table() figure.Table {
 	t := figure.NewTable("the sparsest directions, and the tokens at which they are largest", "rl", "kurtosis", "tokens")
 	t.Note = "kurtosis: how heavy the tails are of a direction's entries over the tokens; 3 is a Gaussian's. In brackets\n" +

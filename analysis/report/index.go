@@ -8,8 +8,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// index is an option's index into n entries; below 0 it counts from the end. usual is used if it is
-// nil.
+// index resolves asked, the index of an option into n entries; an index below 0 counts from the
+// end. If asked is nil, it returns usual.
 func index(name string, asked *int, n, usual int) (int, error) {
 	switch {
 	case asked == nil:
@@ -31,7 +31,7 @@ type Place struct {
 // place is a Place whose indices have been checked; below 0 means all.
 type place struct{ layer, head int }
 
-// in refuses a layer or a head that the model does not have.
+// in checks the indices against a model, and returns an error if it has no such layer or head.
 func (p Place) in(c models.Spec) (found place, err error) {
 	if found.layer, err = index("layer", p.Layer, c.Depth(), -1); err == nil {
 		found.head, err = index("head", p.Head, c.HeadCount(), -1)

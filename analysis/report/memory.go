@@ -10,7 +10,7 @@ import (
 // Memory treats the matrix stream as an associative memory. Its fields say how many random memories
 // are filled, and what the model reads.
 type Memory struct {
-	Prompt        // a model without tokenizer that is given no ids is not run
+	Prompt        // without one, a model without a tokenizer is not run
 	Seeds  int    `yaml:"seeds" default:"16" min:"2" max:"1000000" help:"fill <N> memories a point"` // 0: 16
 	Seed   uint64 `yaml:"seed" default:"1" help:"seed keys and values with <N>"`
 }

@@ -13,7 +13,7 @@ import (
 type Mixing struct {
 	Prompt
 	Seed    uint64          `yaml:"seed" default:"1" help:"compare with the start that seed <N> draws: the run's"`
-	History []mixing.Logged // nil: of the metrics of the run that the model is of
+	History []mixing.Logged // nil: read from the metrics of the model's run
 }
 
 // Name is mixing.

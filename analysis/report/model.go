@@ -24,7 +24,7 @@ type Model struct {
 	Spec      models.Spec
 	Tokenizer data.Tokenizer // nil: prompts are token ids
 	Zoo       models.Zoo     // whose analyses errors name
-	Tokens    int            // the most that a prompt may have; 0: as many as the model has positions for
+	Tokens    int            // largest number in a prompt; 0: as many as the model has positions for
 	// Text reads at most the given number of tokens (0: as many as a run evaluates on) of files or,
 	// without files, of the text that the model was not trained on. nil: there is no such text.
 	Text func(ctx context.Context, files []string, tokens int) ([]int32, error)
@@ -92,8 +92,9 @@ func (m *Model) tokens(ids []int32) []Token {
 	return tokens
 }
 
-// Of is a model that was read from a file, as reports take it: with its tokenizer, if it has one,
-// and the text that it was not trained on. It is an error if the tokenizer cannot be made.
+// Of returns a model that was read from a file as a Model for reports: with its tokenizer, if
+// it has one, and with the text that it was not trained on. It returns an error if the
+// tokenizer cannot be made.
 func Of(m *pretrained.Model) (*Model, error) {
 	of := &Model{Name: m.Source.ModelPath, Path: m.Source.ModelPath, Store: m.Store, Spec: m.Spec, Zoo: m.Zoo}
 	of.Text = func(ctx context.Context, files []string, tokens int) ([]int32, error) {

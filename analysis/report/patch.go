@@ -24,8 +24,8 @@ type Patch struct {
 	Method   PatchMethod `yaml:"method" default:"activation" choices:"activation, attribution" help:"find effects by <M>: activation, a run each, or attribution, all to first order by one gradient"`
 	Contrast             // Target: by default the likeliest answer to Prompt; Against: that to the corrupt prompt
 	Top      int         `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest effects"` // 0: 20
-	// Pairs replace Prompt and Corrupt: effects of heads, and of the stream at the measured token
-	// and at the first token that differs, are averaged over them.
+	// Pairs replace Prompt and Corrupt. The effects of heads, and of the stream at the measured
+	// token and at the first token that differs, are averaged over the pairs.
 	Pairs PatchPairs `yaml:"prompts" help:"average over the pairs of prompts of <FILE>, on each line a prompt, a tab, a corrupt one; of a .jsonl, objects with \"prompt\", \"corrupt\" and, if they differ, \"target\" and \"against\""`
 }
 
@@ -54,16 +54,16 @@ type PatchMethod string
 
 // The values of PatchMethod.
 const (
-	PatchActivation  PatchMethod = "activation"  // a run each; what "" is
-	PatchAttribution PatchMethod = "attribution" // all to first order, by a gradient
+	PatchActivation  PatchMethod = "activation"  // by a run for each place; the default, also meant by ""
+	PatchAttribution PatchMethod = "attribution" // to first order, by one gradient for all places
 )
 
 // PatchPair is a clean and a corrupt prompt with the same number of tokens.
 type PatchPair struct {
 	Prompt  string `yaml:"prompt" json:"prompt"`
 	Corrupt string `yaml:"corrupt" json:"corrupt"`
-	Target  string `yaml:"target" json:"target,omitempty"`   // "": Patch' own
-	Against string `yaml:"against" json:"against,omitempty"` // likewise
+	Target  string `yaml:"target" json:"target,omitempty"`   // "": the one of Patch
+	Against string `yaml:"against" json:"against,omitempty"` // "": the one of Patch
 }
 
 // Run reports which activations carry the difference of two prompts.

@@ -49,7 +49,7 @@ type Part struct {
 	Heading string
 	Text    string // paragraphs of the page: what is seen
 	Table   figure.Table
-	Brief   *figure.Table // what a terminal shows in the table's place; nil: the table
+	Brief   *figure.Table // what a terminal shows instead of the table; nil: the table
 	Figures []figure.Figure
 }
 
@@ -94,7 +94,7 @@ func (r *Report) part(name, heading, text string) func(Result, error) *Part {
 	}
 }
 
-// String is the report as a terminal shows it.
+// String returns the report as a terminal shows it.
 func (r *Report) String() string {
 	text := r.Subtitle() + "\n"
 	for _, p := range r.Parts {

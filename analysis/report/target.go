@@ -40,7 +40,7 @@ func (a aim) metric() analysis.Metric {
 	return m
 }
 
-// find looks the target up; run is the model's run on the prompt.
+// find resolves the token and the ids in a prompt; run is the model's run on it.
 func (t Contrast) find(m *Model, run *cache.Cache) (aim, error) {
 	a := aim{against: -1}
 	var err error

@@ -9,7 +9,7 @@ import (
 
 // Wiring shows who writes where and who reads it. Its fields say which connections are shown.
 type Wiring struct {
-	Prompt                        // for the coefficients of a stream that mixes what was written; no other stream asks
+	Prompt                        // used only for streams that mix what was written: their coefficients depend on it
 	analysis.WiringOptions        // Run is made from Prompt
 	From                   string `yaml:"from" help:"show the virtual weights from writer <W> alone, with -to"`
 	To                     string `yaml:"to" help:"show the virtual weights to reader <R> alone, with -from"`

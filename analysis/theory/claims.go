@@ -37,7 +37,7 @@ const (
 	equalLossSeconds   = 1.94e5 // of the RMT's until the transformer's last loss
 )
 
-// NewClaims computes them; in: the runs of Tables 3 and 4.
+// NewClaims computes the claims. in describes the runs of Tables 3 and 4.
 func NewClaims(in TrainingInputs) (Claims, error) {
 	var n counter
 	seq := map[string]int{"seq": in.Seq}

@@ -74,8 +74,9 @@ func (a attentionOperation) formula(pass string) string {
 	return a.shared + "((var(g) + mean(g)^2) " + square + " - (mean(g) mean(" + a.x + "))^2)"
 }
 
-// NewPropagation compares every closed form of the paper's Table 1 with a Monte-Carlo run with that
-// number of trials. setting: [PropagationSetting] is a choice under which each of its terms shows.
+// NewPropagation compares every closed form of the paper's Table 1 with a Monte-Carlo run of
+// the given number of trials. [PropagationSetting] returns a setting under which every term of
+// the closed forms counts.
 func NewPropagation(setting Setting, trials int, seed uint64) (Propagation, error) {
 	if err := cmp.Or(setting.check(), check.AtLeast("trials", 2, trials)); err != nil {
 		return Propagation{}, err

@@ -35,8 +35,8 @@ func (c Counts[N]) growth(to Counts[N]) Counts[float64] {
 // multiply-add, without elementwise work.
 //
 // The paper counts the look-up of an embedding as a product with a one-hot vector, attention over
-// all N tokens of a row, no norm gains, and no positions of the transformer. Our models look up for
-// nothing and attend to the (N+1)/2 tokens that are there on average.
+// all N tokens of a row, no norm gains, and no positions of the transformer. In our models a
+// look-up costs nothing, and a token attends to the (N+1)/2 tokens up to its own, on average.
 type Resources struct {
 	Model      string      `json:"model"`
 	Parts      []Part      `json:"parts"`
@@ -176,11 +176,12 @@ func printedVector(c models.Spec) totals {
 	return totals{c.Vocab*d + maps, flops + 3*l*c.Seq*c.HeadCount(), flops}
 }
 
-// printedMatrix are Table 7's totals of the RMT as printed: the vocabulary's parameters are counted
-// once, keys are 2 R Dk (3L+1) where its list sums to 3 R Dk (2L+1), their FLOPs 6 R Dk Dv (1+L)
-// where (1+2L) is meant; the vocabulary's FLOPs, 4 V R Dv, are right, the positions' are left out,
-// and 3 N is the softmax. The FLOPs of Tables 3 and 4 do not follow from that: they want 4 V R for
-// 4 V R Dv, the positions' 2 N R Dv, and no softmax.
+// printedMatrix returns Table 7's totals for the RMT as printed. They count the vocabulary's
+// parameters once, and the keys as 2 R Dk (3L+1) parameters and 6 R Dk Dv (1+L) FLOPs, where
+// Table 7's list sums to 3 R Dk (2L+1) and (1+2L) is meant. The vocabulary's FLOPs, 4 V R Dv,
+// are right; the positions' are left out, and 3 N is the softmax. The FLOPs of Tables 3 and 4
+// do not follow from these totals, but from 4 V R instead of 4 V R Dv, the positions' 2 N R Dv,
+// and no softmax.
 func printedMatrix(c models.Spec) totals {
 	l, dk, dv, r, width := c.Layers, keySize(c), c.HeadDim(), c.HeadCount(), c.Width()
 	maps := 2 * l * width * hidden(c)
@@ -194,8 +195,8 @@ func printedMatrix(c models.Spec) totals {
 	return totals{parameters, printed, 4*c.Vocab*r + others}
 }
 
-// ResourceTable is the paper's Table 7 for models that one names: parameters and forward FLOPs a
-// token of each part, and their totals as printed, as other tables imply, corrected and as our
+// ResourceTable is the paper's Table 7 for the named models: the parameters and forward FLOPs a
+// token of each part, and four totals: as printed, as other tables imply, corrected, and as our
 // models have them.
 type ResourceTable struct {
 	Models []Resources `json:"models"`

@@ -37,9 +37,10 @@ type TrainingRun struct {
 	Paper     float64 `json:"paper"`      // FLOPs as printed in Tables 3 and 4
 	StepsLow  float64 `json:"steps_low"`  // steps that the printed FLOPs allow
 	StepsHigh float64 `json:"steps_high"` // by the implied totals
-	// Counts are the FLOPs by each count of a token's: Implied by the totals that Tables 3 and 4
-	// follow from, Corrected by what Table 7 means, Exact of our models, with no FLOPs for look-ups
-	// and causal attention at its half.
+	// Counts holds the run's FLOPs by four counts of the forward FLOPs of a token: Printed by
+	// Table 7's totals as printed, Implied by the totals that give the FLOPs of Tables 3 and 4,
+	// Corrected by what Table 7 means, and Exact by what our models compute, where a look-up costs
+	// nothing and causal attention half of full attention.
 	Counts[float64]
 }
 
@@ -47,7 +48,7 @@ type TrainingRun struct {
 type Change struct {
 	Name      string  `json:"name"`
 	Paper     float64 `json:"paper"`      // as printed
-	FromPaper float64 `json:"from_paper"` // of the printed FLOPs
+	FromPaper float64 `json:"from_paper"` // computed from the printed FLOPs
 	Counts[float64]
 }
 

@@ -46,7 +46,7 @@ func (s *sampling) interactive(ctx context.Context) error {
 	}
 }
 
-// mark writes to a person at the terminal, and nothing otherwise.
+// mark writes text to standard error if standard input is a terminal.
 func (s *sampling) mark(text string) {
 	if commandline.IsTerminal(s.stdin) {
 		fmt.Fprint(s.out.Stderr, text)

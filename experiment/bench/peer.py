@@ -35,7 +35,7 @@ def parser(text, model, **numbers):
 
 
 def sizes(text):
-    """The options that a model's config says; another model than the two here is an error."""
+    """Returns the options that a model's config sets. It is an error if the model is not one of the two here."""
     c = json.loads(text)
     stream, feedforward = c["stream"], c.get("feedforward", {})
     kinds = [stream.get("kind"), feedforward.get("kind")]

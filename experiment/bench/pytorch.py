@@ -66,7 +66,7 @@ class FeedForward(nn.Module):
 
 
 def dense(x):
-    """A GPU's fast attention wants a head's entries side by side; without, it is the slow one."""
+    """Makes a head's entries contiguous: otherwise PyTorch uses its slow attention on a GPU."""
     return x.contiguous() if x.is_cuda and x.stride(-1) != 1 else x
 
 
@@ -185,7 +185,7 @@ class Device:
         return torch.autocast(self.name, torch.bfloat16, enabled=self.bf16)
 
     def wait(self):
-        """Returns when all that was started is done."""
+        """Waits until all work that was started is done."""
         if self.gpu:
             torch.cuda.synchronize()
 

@@ -6,10 +6,10 @@
 #   ./run.sh PART...      some parts; their results go into the same report
 #   ./run.sh -list        the parts, with the seconds that each may take
 #
-# A part that fails or runs out of its time does not keep the others from being run, and a family of ops that breaks the device not
-# the others, which have processes of their own. Each part ends by printing its results, in at most 9000 characters, and the last lines are the figures of all. report/report.md
-# has a table of all, report/PART.log what a part printed; after each part all of it so far is packed into $OUT/report.tar.gz (of each
-# file the last 2 MiB). The exit status is 1 if a part failed. What can be set in the environment, with defaults for a GPU of 80 GB:
+# If a part fails or runs out of time, the others still run; so do the other families of ops if one breaks the device, because each
+# runs in its own process. Each part ends by printing its results, in at most 9000 characters, and the last lines are the figures of
+# all parts. report/report.md has a table of all, report/PART.log what a part printed. After each part the last 2 MiB of each file so
+# far are packed into $OUT/report.tar.gz. The exit status is 1 if a part failed. Environment variables, with defaults for a GPU of 80 GB:
 #
 #   PYTHON=python3        a Python, with PyTorch for the benchmark to compare with
 #   RESIDUA_CUBLAS=FILE   cuBLAS; else that of PYTHON's packages, else where the binding looks (docs/cuda.md)
@@ -93,7 +93,7 @@ unpack() {
   done <programs.txt
 }
 
-# machine describes it.
+# machine prints a description of this machine.
 machine() {
   [ -z "${EMULATE:-}" ] || echo "REHEARSAL on the CPU emulator: no GPU has computed any of this"
   date -u '+%Y-%m-%d %H:%M UTC'
@@ -248,7 +248,7 @@ part_resume() {
   return $failed
 }
 
-# same RUN RUN: the last checkpoints have the same bytes.
+# same RUN RUN: checks that the last checkpoints of two runs have the same bytes.
 same() {
   last=$(ls "runs/$1/checkpoints" | tail -n 1)
   for file in model.safetensors optimizer.safetensors; do
@@ -269,7 +269,7 @@ part_ops() {
   return $status
 }
 
-# family FOLDER: the tests of one.
+# family FOLDER: runs the tests of one family of ops.
 family() { gotest "$1" "${1##*/}.test" "$OPS" >"runs/ops/${1##*/}.log" 2>&1; }
 
 part_sanitizer() {
@@ -286,7 +286,7 @@ part_sanitizer() {
   return $failed
 }
 
-# sanitized TOOL WHAT FOLDER COMMAND...: under one of its tools; its errors and the command's own count.
+# sanitized TOOL WHAT FOLDER COMMAND...: runs a command under one of compute-sanitizer's tools; fails if the tool or the command finds an error.
 sanitized() {
   check=$1 what="$2, $1" folder=$3
   shift 3
@@ -297,7 +297,7 @@ sanitized() {
   [ $status -eq 0 ] && grep -Eq 'ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards' "$REPORT/sanitized.txt"
 }
 
-# bench PART PRECISION MODELS BATCH [MODES]: compared with these of PyTorch's modes.
+# bench PART PRECISION MODELS BATCH [MODES]: measures models, compared with PyTorch in the given modes.
 bench() {
   modes=${5:-}
   set -- "$1" bin/residua bench models -device cuda -precision "$2" -models "$3" -batch "$4" -seq "$BENCH_SEQ" -steps "$BENCH_STEPS" -rounds "$BENCH_ROUNDS" -out "$REPORT/$1.json"
@@ -342,14 +342,14 @@ perform() {
   esac
 }
 
-# limited SECONDS COMMAND...: for at most so long, where the machine can do that.
+# limited SECONDS COMMAND...: runs a command for at most SECONDS, if the machine has timeout.
 limited() {
   seconds=$1
   shift
   if command -v timeout >/dev/null; then timeout -k 5 "$seconds" "$@"; else "$@"; fi
 }
 
-# check PART: performs it in a process of its own, for as long as it may and there is time, and notes how it went.
+# check PART: runs a part in its own process, within its limit and the time that is left, and notes how it went.
 check() {
   echo "== $1"
   rm -f "$REPORT/$1.json"

@@ -14,7 +14,7 @@ function writeAddress() {
   history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
 }
 
-// readAddress fills in the page's state from the fragment; what is none is passed over.
+// readAddress sets the page's state from the fragment, and ignores what is not valid.
 function readAddress() {
   const parts = new URLSearchParams(location.hash.slice(1));
   for (const id of kept) if (parts.has(id)) byID(id).value = parts.get(id);
@@ -25,7 +25,7 @@ function readAddress() {
   if (chosen && typeof chosen.run === "string" && Number.isInteger(chosen.position) && chosen.position > 0) state.chosen = chosen;
 }
 
-// parsed is the value of a JSON text, null if it is none.
+// parsed returns the value of a JSON text, or null if the text is not JSON.
 function parsed(text) {
   try {
     return JSON.parse(text);

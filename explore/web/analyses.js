@@ -19,7 +19,7 @@ function showSettings() {
   for (const key of chosen.settings) if (!key.local) settingField(box, key, begin[key.name] ?? "");
 }
 
-const none = /^(0|""|null|false)?$/; // defaults that say nothing
+const none = /^(0|""|null|false)?$/; // defaults not worth showing
 
 function settingField(box, key, value) {
   const label = html(box, "label", { title: key.help.replace(/[<>]/g, "") }, `${key.name.replace(/_/g, " ")} `);
@@ -32,7 +32,7 @@ function settingField(box, key, value) {
   field.value = field.dataset.begin = value;
 }
 
-// settingOf is the value of a field as its type has it in JSON.
+// settingOf converts the text of a field to a JSON value of the setting's type.
 function settingOf(text, type) {
   if (/^(integer|number)/.test(type)) return Number(text);
   if (type === "true or false") return text === "true";

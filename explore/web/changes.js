@@ -66,7 +66,7 @@ function showAxes() {
   });
 }
 
-// newChange is what the form says; null if it says nothing.
+// newChange returns the change that the form describes, or null if its number is missing.
 function newChange() {
   const change = { activation: byID("site").value, at: {} };
   for (const input of byID("axes").querySelectorAll("input")) {

@@ -67,7 +67,7 @@ function table(parent, header, right = []) {
   return html(t, "tbody");
 }
 
-// was says what a value is without the changes, if that is known and another.
+// was adds the value without the changes to a cell, if it is known and differs from the value now.
 function was(cell, value, now) {
   if (finite(value) && number(value, 3) !== number(now, 3)) html(cell, "span", { class: "was" }, ` was ${number(value, 3)}`);
 }
@@ -93,7 +93,7 @@ function alternatives(box, view, before) {
   }
 }
 
-// bar draws a value between two ends, 0 among them.
+// bar draws a value as a bar from 0, on a scale from low to high.
 function bar(cell, value, low, high, kind = "") {
   const picture = svg(cell, "svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
   const at = (v) => 100 * (v - low) / (high - low || 1);

@@ -2,7 +2,7 @@
 
 const runNames = { untouched: "as it is", changed: "with the changes" };
 
-// tokensOf is the element of a run's tokens, made where there is none.
+// tokensOf returns the element that holds a run's tokens, and makes it if there is none.
 function tokensOf(run) {
   const known = document.querySelector(`.run[data-run=${run}] .tokens`);
   if (known) return known;
@@ -13,7 +13,7 @@ function tokensOf(run) {
   return html(box, "div", { class: "tokens", role: "group", "aria-label": `tokens ${runNames[run]}` });
 }
 
-// surprise is how red a token is: 10 bits or more are wholly.
+// surprise returns how red a token of probability p is, from 0 to 1: its surprisal, in units of 10 bits.
 const surprise = (p) => (p === null ? 0 : Math.min(1, -Math.log2(Math.max(p, 1e-9)) / 10));
 
 function addToken(run, token) {

@@ -49,8 +49,9 @@ func KeysPage(head string, keys []settings.Key) string {
 	return page.String()
 }
 
-// keysOf writes the table of the keys in a section, if there are any, without those of the sections
-// in it: a value with a kind, which may be written as its kind alone, is no section.
+// keysOf writes a table of the keys in a section, if it has any, but leaves out the keys of
+// sections within it. A value with a kind that may be written as the kind alone does not count
+// as a section.
 func keysOf(page *strings.Builder, keys []settings.Key, section string) {
 	head := "\n| key | type | default | meaning |\n|---|---|---|---|\n"
 	inner := func(name string) bool {

@@ -40,8 +40,8 @@ func (p *Progress) Show(done, total int) {
 	p.draw(now, "%d/%d %s, %v left", done, total, p.what, left)
 }
 
-// Rate draws a bar, "410/1,024 MB read, 38.1 MB/s, 16s left", for bytes of which before were done
-// when the work began.
+// Rate draws a bar and "410/1,024 MB read, 38.1 MB/s, 16s left", for done of total bytes.
+// before is the number of bytes that were done when the work began.
 func (p *Progress) Rate(done, total, before int64) {
 	const (
 		mb    = 1e6

@@ -47,13 +47,13 @@ function upward(parent, x, y, text, anchor) {
 
 const pitch = 14; // from label to label, px
 
-// every is how many cells apart labels are that take so much room.
+// every returns how many cells apart labels stand if each takes room px.
 const every = (step, room) => Math.max(1, Math.ceil(room / step - 1e-9));
 
-// namesOf are a side's names; without any, indices.
+// namesOf returns the labels of a heatmap's side, or the indices if it has none.
 const namesOf = (labels, n) => labels || Array.from({ length: n }, (_, i) => String(i));
 
-// rowNames lays out the names at the left of rows step px apart.
+// rowNames lays out names to the left of rows that are step px high.
 function rowNames(labels, n, step) {
   const short = namesOf(labels, n).map((name) => cut(name, 190)), each = every(step, pitch);
   const shown = short.filter((_, i) => i % each === 0);

@@ -20,7 +20,7 @@ function bars(parent, data) {
   barsAnswer(body, data, drawn, left, height);
 }
 
-// barScale is the axis of the bars' lengths: 0 is in it, and room for numbers at the ends of bars.
+// barScale returns the axis of the bars' lengths. It contains 0, and has room for numbers at the ends of bars.
 function barScale(values, errors) {
   let [low, high] = extent([values, values.map((v, i) => v - reachOf(errors, i)), values.map((v, i) => v + reachOf(errors, i)), [0]]);
   if (low === high) high = 1;

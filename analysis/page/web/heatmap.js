@@ -1,8 +1,8 @@
 // Heatmaps.
 
-const bodyMost = 720; // a side, px
+const bodyMost = 720; // largest width and height of the cells together, px
 
-// cellSide is a side of n cells, as large as fits.
+// cellSide returns the length in px of a cell, of which n stand side by side: as large as fits, at most most.
 const cellSide = (n, most) => Math.min(most, Math.floor(bodyMost / n) || bodyMost / n);
 
 // cellSizes are a heatmap's cells' width and height: wider where the columns' names ask for it.

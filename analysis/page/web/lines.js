@@ -22,7 +22,7 @@ function lines(parent, data) {
   if (data.series.length > 1 || data.series[0].name) legend(parent, data, drawn, body);
 }
 
-// pointsOf are a series' points that have a place; first: the line begins anew there.
+// pointsOf returns the points of a series that can be drawn. first says that a line begins at the point.
 function pointsOf(series, index, data) {
   const points = [];
   let broken = true;
@@ -48,7 +48,7 @@ function chartScales(points, data) {
   return [scale(left, right, chart.width, data.log_x), scale(bottom, top, chart.height, data.log_y)];
 }
 
-// styleOf is how series i is drawn: colours, then the same dashed, then dotted.
+// styleOf returns the style of series i: a colour, solid; when all colours are used, dashed, then dotted.
 function styleOf(i) {
   const n = palette.series.length;
   return { stroke: palette.series[i % n], "stroke-dasharray": ["none", "7 3", "2 3", "9 3 2 3"][Math.floor(i / n) % 4] };

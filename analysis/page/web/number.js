@@ -2,7 +2,7 @@
 
 const finite = (v) => typeof v === "number" && Number.isFinite(v);
 
-// number formats a value with the given number of digits, and never fewer than stand before the point.
+// number formats a value with the given number of significant digits, or all digits before the point if these are more.
 function number(v, digits = 4) {
   if (!finite(v)) return "none";
   const size = Math.abs(v);
@@ -42,7 +42,7 @@ function ticks(low, high, about) {
   return at;
 }
 
-// multiple writes a multiple of step with as many digits as tell multiples up to largest apart.
+// multiple formats a multiple of step with enough digits to tell multiples of up to largest apart.
 function multiple(v, step, largest) {
   const power = Math.floor(Math.log10(step) + 1e-9);
   if (largest < 1e6 && power >= -4) return v.toFixed(Math.max(0, -power));
@@ -59,7 +59,7 @@ function logTicks(low, high, about) {
   return ticks(low, high, about);
 }
 
-// powers are factors times the powers of ten that every divides, in [low, high].
+// powers returns the numbers in [low, high] that are a factor times a power of ten whose exponent every divides.
 function powers(low, high, factors, every) {
   const at = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {

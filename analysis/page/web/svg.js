@@ -42,7 +42,7 @@ const widest = (texts, size) => texts.reduce((most, text) => Math.max(most, text
 function cut(text, width, size = 12) {
   if (textWidth(text, size) <= width) return text;
   const letters = Array.from(text);
-  let least = 0, most = letters.length; // letters that fit, and that do not
+  let least = 0, most = letters.length; // numbers of letters that fit, and that do not
   while (most - least > 1) {
     const middle = (least + most) >> 1;
     if (textWidth(letters.slice(0, middle).join("") + "…", size) <= width) least = middle;

@@ -58,8 +58,8 @@ function thresholdControl(parent, edges, largest) {
   return { follow };
 }
 
-// boardOf gives the nodes their places: rows by layer, within so much width. What the names of a row have in
-// common stands once, at its left.
+// boardOf places the nodes in rows by layer, within a width of room px. What the names of a row have in common is written
+// once, to the left of the row.
 function boardOf(data, edges, room) {
   const layers = [...new Set(data.nodes.map((n) => n.layer))].sort((a, b) => a - b);
   const rows = layers.map((layer) => captionsOf(data, data.nodes.flatMap((n, i) => (n.layer === layer ? [i] : []))));
@@ -89,7 +89,8 @@ function boardOf(data, edges, room) {
   return { ...board, first: over, last: over + board.last, left: over, width: board.width + over + beyond };
 }
 
-// captionsOf are what stands in the boxes of a row: names, or, where they are the same up to their last point or space, the rest.
+// captionsOf returns the texts in the boxes of a row: the names or, if all begin with the same text up to their last point or
+// space, what follows it.
 function captionsOf(data, nodes) {
   const captions = nodes.map((i) => data.nodes[i].name), first = captions[0];
   const common = first.slice(0, Math.max(first.lastIndexOf("."), first.lastIndexOf(" ")) + 1);
@@ -98,8 +99,8 @@ function captionsOf(data, nodes) {
   return { nodes, captions: captions.map((c) => c.slice(common.length)), name: common.replace(/[. ]+$/, "") };
 }
 
-// edgePoints are an edge's ends and the handles between: from the foot of a node to the head of one in a later row, around the
-// rows between; to one in the same or an earlier row around on the right.
+// edgePoints returns the ends of an edge and the two handles of its Bézier curve. To a node in a later row it leads from the foot
+// of a node to the head of the other, around the rows between; to one in the same or an earlier row, around the right side.
 function edgePoints(edge, board) {
   const from = board.places[edge.from], to = board.places[edge.to], apart = to.row - from.row;
   if (apart <= 0) {
