@@ -210,7 +210,7 @@ func overlapOfPairs(heads []writtenSpace, d int) Controlled {
 
 // Table lists the groups.
 func (s *HeadSpaces) Table() figure.Table {
-	t := figure.NewTable(fmt.Sprintf("do heads write to subspaces of their own? random: the same singular values along random directions, %d draws", s.Draws), "lrrrrrrrrr",
+	t := figure.NewTable(fmt.Sprintf("do heads write to disjoint subspaces? random: the same singular values along random directions, %d draws", s.Draws), "lrrrrrrrrr",
 		"heads of", "dimensions", "sum of ranks", "rank of the sum", "sum of effective ranks", "effective rank of the sum", "random", "overlap of two", "random", "deviations")
 	t.Note = "sum of ranks, and rank of the sum: of each head's subspace, and of all together; equal where no two touch.\n" +
 		"effective rank: how many directions are used, weighted by how much. overlap of two: the mean squared cosine\n" +
@@ -232,7 +232,7 @@ func (c Controlled) deviations() float64 {
 // Figures are the effective ranks and the overlaps.
 func (s *HeadSpaces) Figures() []figure.Figure {
 	ranks := figure.NewBars("Effective rank of what heads write together", "dimensions", "sum of the heads'", "together", "together, random directions")
-	overlaps := figure.NewBars("Mean squared cosine of two heads' written subspaces", "0: disjoint, 1: the same", "model", "random subspaces")
+	overlaps := figure.NewBars("Mean squared cosine of two heads' written subspaces", "0: orthogonal, 1: the same", "model", "random subspaces")
 	for _, g := range s.Groups {
 		ranks.AddGroup(g.Name, g.EffectiveRanks, g.EffectiveRank.Own, g.EffectiveRank.Rotated)
 		overlaps.AddGroup(g.Name, g.Overlap.Own, g.Overlap.Rotated)

@@ -42,7 +42,7 @@ func TestErrorMessages(t *testing.T) {
 			_, err := analysis.Fold(modeltest.NewStore(t, other, tensor.Float32, 0), other)
 			return err
 		},
-		"reader: want one that comes after blocks.1.attention.0, got blocks.0.attention.0.q, which has read the stream by then": func() error {
+		"reader: want a reader after blocks.1.attention.0, got blocks.0.attention.0.q, which reads before it": func() error {
 			_, err := analysis.Connect(store, c, "blocks.1.attention.0", "blocks.0.attention.0.q", nil)
 			return err
 		},

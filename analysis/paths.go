@@ -66,7 +66,7 @@ type HeadPath struct {
 type PathOptions struct {
 	// Heads measures each head's path of one step, and each virtual head: heads + pairs of heads of
 	// different layers runs a row.
-	Heads bool `yaml:"heads" help:"measure each head's path, and each virtual head of two, too: a run for each"`
+	Heads bool `yaml:"heads" help:"also measure each head's path, and each virtual head of two, by a run for each"`
 }
 
 // MeasurePaths measures, on rows of tokens, how much of a model's loss the paths through its

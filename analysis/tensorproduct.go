@@ -120,7 +120,7 @@ func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {
 	}
 	h.weigh(f, name)
 	if _, keyed := linear.KeysOf(h.in); keyed && len(m.Stream().(stream.Additive).FreezeHooks()) > 0 {
-		return nil, check.Value("model", "keys that are the same for all tokens, or W_OV is none", "keys of each token's own")
+		return nil, check.Value("model", "keys that are the same for all tokens, without which there is no W_OV", "keys that depend on the token")
 	}
 	return h, nil
 }

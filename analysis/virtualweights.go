@@ -73,7 +73,7 @@ func Connect(store *graph.Store, c models.Spec, writer, reader string, run *cach
 		return nil, err
 	}
 	if w.at >= r.at {
-		return nil, check.Value("reader", "one that comes after "+writer, reader+", which has read the stream by then")
+		return nil, check.Value("reader", "a reader after "+writer, reader+", which reads before it")
 	}
 	return f.carry.connect(w, r)
 }
@@ -118,7 +118,7 @@ func (v *VirtualWeights) Table() figure.Table {
 	t := figure.NewTable(v.title(), "lr", "what", "value")
 	t.Row("shape", fmt.Sprintf("%d x %d", v.Rows, v.Columns))
 	t.Row("norm", v.Norm)
-	t.Row("strength, of the norms' product", v.Strength)
+	t.Row("strength (norm / product of the norms)", v.Strength)
 	t.Row("size of what arrives", v.Carry)
 	t.Row("score", v.Score)
 	t.Row("score of random weights, root mean square", v.Chance.rms())

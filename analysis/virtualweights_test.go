@@ -143,7 +143,7 @@ func TestConnectErrors(t *testing.T) {
 	c := zoo(t)["vector"]
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)
 	_, err := analysis.Connect(store, c, "blocks.1.attention.0", "blocks.0.attention.0.q", nil)
-	assert.ErrorIs(t, err, check.ValueError{Name: "reader", Want: "one that comes after blocks.1.attention.0"})
+	assert.ErrorIs(t, err, check.ValueError{Name: "reader", Want: "a reader after blocks.1.attention.0"})
 	_, err = analysis.Connect(store, c, "blocks.1.atention.0", "unembedding", nil)
 	assert.ErrorIs(t, err, check.UnknownNameError{Kind: "writer", Name: "blocks.1.atention.0", Nearest: "blocks.1.attention.0"})
 	_, err = analysis.Connect(store, c, "embedding", "blocks.0.attention.3.q", nil)

@@ -58,9 +58,9 @@ type WiringOptions struct {
 	// plain residual.
 	Run *cache.Cache
 	// Whole makes all heads of a layer one node.
-	Whole bool `yaml:"whole" help:"take all heads of a layer for one"`
+	Whole bool `yaml:"whole" help:"treat all heads of a layer as one"`
 	// FDR is the false-discovery rate of the edges, above 0; 1 keeps all. 0: 0.05.
-	FDR float64 `yaml:"fdr" default:"0.05" min:"1e-6" max:"1" help:"keep as many connections as may have the share <Q> of false ones among them (the false-discovery rate)"`
+	FDR float64 `yaml:"fdr" default:"0.05" min:"1e-6" max:"1" help:"keep connections up to a false-discovery rate (share of false ones) of <Q>"`
 }
 
 const defaultFDR = 0.05

@@ -132,7 +132,7 @@ func (m *KeyMemory) crosstalk(w, r analysis.KeyedSite) Crosstalk {
 
 // Table lists the coherence of each site's keys, and of all keys together.
 func (m *KeyMemory) Table() figure.Table {
-	t := figure.NewTable(fmt.Sprintf("the model's keys as those of a memory, Dk = %d", m.Dk), "llrrrrrrr",
+	t := figure.NewTable(fmt.Sprintf("the model's keys, as the keys of an associative memory, Dk = %d", m.Dk), "llrrrrrrr",
 		"site", "way", "keys", "largest |cosine|", "of random keys", "Welch bound", "error read with the same keys", "of random keys", "least")
 	t.Note = "largest |cosine|: of two of these keys; of random keys: of two of as many random ones; Welch bound: the least\n" +
 		"that it can be. error: the mean squared error, relative to the value, if each key stores a value and all are\n" +
@@ -165,7 +165,7 @@ func (m *KeyMemory) Figures() []figure.Figure {
 
 // siteMap shows how far Ratio is from 1, writers by readers.
 func (m *KeyMemory) siteMap() figure.Heatmap {
-	h := figure.Heatmap{Title: "Crosstalk: mean squared cosine of keys x Dk, less 1 (0: random keys)", XLabel: "read by", YLabel: "written by", Diverging: true}
+	h := figure.Heatmap{Title: "Crosstalk: mean squared cosine of keys x Dk, minus 1 (0: random keys)", XLabel: "read by", YLabel: "written by", Diverging: true}
 	for _, c := range m.Crosstalk {
 		h.Set(c.Writer, c.Reader, c.Ratio-1)
 	}

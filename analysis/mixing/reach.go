@@ -15,7 +15,7 @@ import (
 // number for each token (hyper-connections and similar designs). For a stream where this is not a
 // single number the error wraps ErrNone.
 func Reach(store *graph.Store, c models.Spec, ids []int32) (*Depth, error) {
-	none := none(c, "writes that reach readers times a number")
+	none := none(c, "writes that reach readers multiplied by one number")
 	sketch, err := cache.Sketch(store, c)
 	if err != nil {
 		return nil, err

@@ -80,9 +80,9 @@ func (s *Rescue) site(b *baseline, name, next string) {
 
 // Table has a row for each site and row of the stream.
 func (s *Rescue) Table() figure.Table {
-	t := figure.NewTable("A row set to 0, and given back after the next site", "lrrr",
+	t := figure.NewTable("A row set to 0, and restored after the next site", "lrrr",
 		"after", "row", "loss rises by", "share regained")
-	t.Note = "share regained: of that rise, when the row is given back after the next site: what was still the row's own."
+	t.Note = "share regained: the part of that rise that goes away when the row is restored after the next site: what only this row held."
 	for i, name := range s.Sites {
 		for row, rise := range s.Ablated[i] {
 			share := "-"
@@ -113,6 +113,6 @@ func (s *Rescue) Figures() []figure.Figure {
 	}
 	return []figure.Figure{
 		figure.Heatmap{Title: "Rise of the loss without a row (nats a token)", XLabel: "row", YLabel: "after", Columns: rows, Rows: s.Sites, Values: s.Ablated, Diverging: true},
-		figure.Heatmap{Title: "Share regained when the row is given back after the next site", XLabel: "row", YLabel: "after", Columns: rows, Rows: s.Sites, Values: regained},
+		figure.Heatmap{Title: "Share regained when the row is restored after the next site", XLabel: "row", YLabel: "after", Columns: rows, Rows: s.Sites, Values: regained},
 	}
 }

@@ -134,7 +134,7 @@ func (s *SourceRescue) Table() figure.Table {
 
 // Figures are the rise of the loss by source, and the share regained by source and reader.
 func (s *SourceRescue) Figures() []figure.Figure {
-	regained := figure.Heatmap{Title: "Share of the loss regained when one reader keeps the source", XLabel: "source", YLabel: "reader",
+	regained := figure.Heatmap{Title: "Share of the rise of the loss that goes away when one reader keeps the source", XLabel: "source", YLabel: "reader",
 		Columns: s.Sources, Rows: s.Readers, Diverging: true, Limits: []float64{-1, 1}}
 	for j := range s.Readers {
 		var row []float64

@@ -11,7 +11,7 @@ import (
 // are filled, and what the model reads.
 type Memory struct {
 	Prompt        // without one, a model without a tokenizer is not run
-	Seeds  int    `yaml:"seeds" default:"16" min:"2" max:"1000000" help:"fill <N> memories a point"` // 0: 16
+	Seeds  int    `yaml:"seeds" default:"16" min:"2" max:"1000000" help:"average each point over <N> random memories"` // 0: 16
 	Seed   uint64 `yaml:"seed" default:"1" help:"seed keys and values with <N>"`
 }
 
@@ -49,7 +49,7 @@ func (o Memory) Run(_ context.Context, m *Model) (*Report, error) {
 		}
 	}
 	r := m.NewReport("Associative memory", ids)
-	r.Add("keys", "The model's keys", "All sites store in one matrix. How much a reading key hears of each writing key is their cosine.", keys)
+	r.Add("keys", "The model's keys", "All sites store in one matrix. How much a reading key retrieves of what each writing key stored is their cosine.", keys)
 	if ids != nil {
 		if err := r.addRetrieval(m, ids, o.Seed); err != nil {
 			return nil, err

@@ -12,7 +12,7 @@ import (
 // what prompt.
 type Mixing struct {
 	Prompt
-	Seed    uint64          `yaml:"seed" default:"1" help:"compare with the start that seed <N> draws: the run's"`
+	Seed    uint64          `yaml:"seed" default:"1" help:"compare with the start that seed <N> draws; give the run's seed"`
 	History []mixing.Logged // nil: read from the metrics of the model's run
 }
 
@@ -28,8 +28,8 @@ func (Mixing) Card() Card {
 			analyze mixing -checkpoint runs/mhc -out /tmp/mixing    # after train -set train.log_mixing=50 with its steps, too`,
 		Notes: `
 			The coefficients of a run on the prompt are compared with those of the model before its
-			first step. Each row of the stream is set to 0 after a site and given back after the next:
-			the share of the loss that comes back was the row's own. Where sites read sums over depth:
+			first step. Each row of the stream is set to 0 after a site and restored after the next:
+			the share of the rise that goes away then is what only the row held. Where sites read sums over depth:
 			who reads which layer, and what the loss is when a source is left out of all sums, or kept by
 			one reader alone.`,
 		Needs: analysis.CheckMixing,
@@ -66,7 +66,7 @@ func (o Mixing) Run(_ context.Context, m *Model) (*Report, error) {
 		r.part("sources", "What a source is worth", "A source's weight is set to 0 in all sums over depth, the others left as they are; then one reader alone keeps it. What the loss regains is what that reader needs of it.")(sources, err)
 	}
 	if rescue, err := mixing.AblateRows(m.Store, m.Spec, ids); !errors.Is(err, mixing.ErrNone) {
-		r.part("rescue", "What a row holds", "A row is set to 0 after a site, and given back after the next one. What comes back was still the row's own.")(rescue, err)
+		r.part("rescue", "What a row holds", "A row is set to 0 after a site, and restored after the next one. The share of the rise that goes away then is what only this row held.")(rescue, err)
 	}
 	return r, r.err
 }

@@ -18,7 +18,7 @@ func (m *Model) onWeights(title string, prompt Prompt) (*Report, *cache.Cache, e
 	if !prompt.given() && (m.Tokenizer == nil || !mixes) {
 		r := m.NewReport(title, nil)
 		if mixes {
-			r.About += "; what is written is carried on as in a plain residual stream, for want of a prompt"
+			r.About += "; what is written is carried on as in a plain residual stream, since no prompt was given"
 		}
 		return r, nil, nil
 	}
@@ -34,6 +34,6 @@ func (m *Model) onWeights(title string, prompt Prompt) (*Report, *cache.Cache, e
 		return nil, nil, err
 	}
 	r := m.NewReport(title, ids)
-	r.About += fmt.Sprintf("; what is written is carried on as the coefficients of the prompt's %d tokens have it on average", run.Tokens())
+	r.About += fmt.Sprintf("; what is written is carried on by the means of the coefficients over the prompt's %d tokens", run.Tokens())
 	return r, run, nil
 }

@@ -41,7 +41,7 @@ func (o Tuned) lens(ctx context.Context, r *Report, m *Model) (*analysis.TunedLe
 	case o.Train && o.File != "":
 		return nil, check.Value("tuned-file", "a lens that is trained (-tuned), or a file", "both")
 	case !o.Train && len(o.Data) > 0:
-		return nil, check.Value("data", "-tuned with it", "none: text is what a tuned lens is trained on")
+		return nil, check.Value("data", "-tuned with it", "none: only a tuned lens is trained on text")
 	case o.File != "":
 		return readTuned(o.File, m)
 	case !o.Train:

@@ -248,8 +248,8 @@ func TestWiringOfOne(t *testing.T) {
 	assert.Len(t, v.Values, 24)
 	args := []string{"wiring", "-checkpoint", run, "-fdr", "1", "-json", "-prompt"}
 	assert.NotEqual(t, carries(t, append(args, "line")...), carries(t, append(args, "nothing times")...))
-	said := "; what is written is carried on as the coefficients of the prompt's "
-	assert.Contains(t, works(t, "wiring", "-checkpoint", run, "-ids", "3,1,4"), said+"3 tokens have it on average")
+	said := "; what is written is carried on by the means of the coefficients over the prompt's "
+	assert.Contains(t, works(t, "wiring", "-checkpoint", run, "-ids", "3,1,4"), said+"3 tokens")
 	assert.NotContains(t, works(t, "wiring", "-checkpoint", trained(t, "matrix")), said)
 	args = append([]string{"wiring", "-checkpoint", trained(t, "matrix")}, args[3:]...)
 	args = slices.DeleteFunc(args, func(arg string) bool { return arg == "-json" })

@@ -100,7 +100,7 @@ func TestRefuses(t *testing.T) {
 		{"circuits -checkpoint # -layer -3", "-layer: want 0 to 1, or -1 to -2 from the end, got -3"},
 		{"wiring -checkpoint # -from embedding", "-from: want it with -to, or neither, got one of them"},
 		{"wiring -checkpoint # -from embeding -to unembedding", "did you mean embedding?"},
-		{"wiring -checkpoint # -from blocks.1.attention -to blocks.0.attention.q", "want one that comes after blocks.1.attention"},
+		{"wiring -checkpoint # -from blocks.1.attention -to blocks.0.attention.q", "want a reader after blocks.1.attention"},
 		{"memory -checkpoint # -seeds 9223372036854775807", "-seeds: want <= 1000000, got 9223372036854775807"},
 		{"basis -checkpoint # -controls 9223372036854775807", "-controls: want <= 1000000, got 9223372036854775807"},
 		{"rotation -checkpoint # -seeds 9223372036854775807", "-seeds: want <= 1000000, got 9223372036854775807"},

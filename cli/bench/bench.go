@@ -42,7 +42,7 @@ func Suite(zoo models.Zoo) commandline.Suite {
 			command(&stock{}, zoo, "stock", "a transformer compared with the same one of stock Gorgonia nodes", ""),
 			command(&threads{}, zoo, "threads", "one thread compared with all", "-models rmt-46m"),
 			command(&generation{}, zoo, "generate", "how fast models of random weights read a prompt and decode greedily", "-pytorch=python3"),
-			command(&show{}, zoo, "show", "what was measured before, and kept by -out", "docs/zoo.json"),
+			command(&show{}, zoo, "show", "a report that -out has saved", "docs/zoo.json"),
 		},
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // output holds the settings that say what to do with a report.
 type output struct {
-	Rounds int    `yaml:"rounds" default:"3" min:"1" help:"give what is compared <N> turns each"`
+	Rounds int    `yaml:"rounds" default:"3" min:"1" help:"measure each model in <N> turns"`
 	JSON   bool   `yaml:"json" help:"print one JSON object instead of tables"`
 	Out    string `yaml:"out" help:"write the JSON object into <FILE>, anew after each row of a table"`
 	saved  bool   // something has been written to Out

@@ -120,7 +120,7 @@ func (c *call) show(plan *experiment.Plan, out commandline.Output) error {
 		return err
 	}
 	if r.Done == 0 {
-		return commandline.Usagef("%s: want complete runs of %s in log.jsonl, got none: train them by the same call without -report", c.folder(), r.Name)
+		return commandline.Usagef("%s: want complete runs of %s in log.jsonl, got none: train first, by the same call without -report", c.folder(), r.Name)
 	}
 	page, log := plan.Config.Page, filepath.ToSlash(filepath.Join(c.folder(), "log.jsonl"))
 	if page == "" {

@@ -53,7 +53,7 @@ type call struct {
 	JSON      bool     `yaml:"json" help:"write each step's metrics and the result as lines of JSON"`
 	DryRun    bool     `yaml:"dry-run" help:"say what the run would take, from two timed micro-batches, and exit without a run folder"`
 	Profile   bool     `yaml:"profile" help:"at the end show how long each part of a step took, on a GPU also each kernel, and draw profile.svg in the run folder"`
-	Simulated int      `yaml:"simulate-threads" min:"0" max:"1024" help:"with -profile: show how evenly <N> threads would share each part of a step, by doing their shares one after another; the run's config keeps N as device.threads"`
+	Simulated int      `yaml:"simulate-threads" min:"0" max:"1024" help:"with -profile: show how evenly <N> threads would share each part of a step, by running their shares one after another; the run's config keeps N as device.threads"`
 
 	Keys     bool `yaml:"keys" help:"list all config keys with type, default and meaning, and exit"`
 	Markdown bool `yaml:"markdown" help:"with -keys: write Markdown, the page docs/config.md"`
