@@ -108,9 +108,9 @@ func TestTheResult(t *testing.T) {
 	assert.Contains(t, page, fmt.Sprintf("for %.0f%% of the FLOPs", 100*flops["rmt"]/flops["transformer"]))
 }
 
-// cardLosses returns the losses of each series of studies/cards, by seed, at the rate that seed 0
+// chosenLosses returns the losses of each series of a study, by seed, at the rate that seed 0
 // chose.
-func cardLosses(t *testing.T) map[string]map[int]float64 {
+func chosenLosses(t *testing.T, study string) map[string]map[int]float64 {
 	type run struct {
 		Series string
 		Seed   int
@@ -119,7 +119,7 @@ func cardLosses(t *testing.T) map[string]map[int]float64 {
 	}
 	var runs []run
 	chosen := map[string]run{}
-	for line := range strings.Lines(read(t, "studies/cards/log.jsonl")) {
+	for line := range strings.Lines(read(t, "studies/"+study+"/log.jsonl")) {
 		var r run
 		require.NoError(t, json.Unmarshal([]byte(line), &r))
 		runs = append(runs, r)
@@ -142,7 +142,7 @@ func cardLosses(t *testing.T) map[string]map[int]float64 {
 
 // TestTheCards: what the README and docs/log.md say of the cards is in their log.
 func TestTheCards(t *testing.T) {
-	losses := cardLosses(t)
+	losses := chosenLosses(t, "cards")
 	below := func(series, baseline string, seeds int) stats.Estimate {
 		var all []float64
 		for seed := 1; seed <= seeds; seed++ {
@@ -172,6 +172,33 @@ func TestTheCards(t *testing.T) {
 	assert.Negative(t, modernMuon.Mean, "nor by Muon")
 	log := strings.Join(strings.Fields(read(t, "docs/log.md")), " ")
 	assert.Contains(t, log, fmt.Sprintf("by %.3f ± %.3f nats with AdamW, and with Muon it ends %.3f ± %.3f above it", -modern.Mean, modern.Error, -modernMuon.Mean, modernMuon.Error))
+}
+
+// TestALargerStream: what the README, docs/experiments.md and docs/log.md say of the RMT's keys and
+// its stream is in the logs of the studies of the stream alone.
+func TestALargerStream(t *testing.T) {
+	page := func(file string) string { return strings.Join(strings.Fields(read(t, file)), " ") }
+	var keys, rest []string
+	for _, width := range []string{"64", "128"} {
+		losses := chosenLosses(t, "stream-alone-"+width)
+		below := func(series, baseline string) string {
+			var all []float64
+			for seed := 1; seed <= 8; seed++ {
+				require.NotZero(t, losses[series][seed]*losses[baseline][seed])
+				all = append(all, losses[baseline][seed]-losses[series][seed])
+				if series == "rmt-32" {
+					assert.Positive(t, all[seed-1], "in each of eight seeds")
+				}
+			}
+			return estimate(stats.Mean(all))
+		}
+		keys, rest = append(keys, below("rmt-32", "rmt-8")), append(rest, below("rmt-8", "vector"))
+	}
+	assert.Contains(t, page("README.md"), "Keys four times as long bring the RMT ["+keys[1]+"](docs/experiments.md) of that")
+	assert.Contains(t, page("docs/experiments.md"), "32 keys end "+keys[0]+" and "+keys[1]+" nats below 8")
+	assert.Contains(t, page("docs/experiments.md"), "the RMT already ends "+rest[0]+" and "+rest[1]+" nats lower")
+	assert.Contains(t, page("docs/log.md"), "ends "+keys[0]+" nats below the one with 8 at width 64, and "+keys[1]+" at width 128")
+	assert.Contains(t, page("docs/log.md"), "it already ends "+rest[0]+" and "+rest[1]+" nats below")
 }
 
 func estimate(e stats.Estimate) string { return fmt.Sprintf("%.3f ± %.3f", e.Mean, e.Error) }
