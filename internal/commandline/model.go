@@ -32,7 +32,7 @@ type Cores struct {
 type Place struct {
 	Cores
 	Device    graph.Device    `yaml:"device" default:"cpu" help:"run the model on <DEVICE>: cpu, cuda or, of several GPUs, cuda:1"` // "": cpu
-	Precision graph.Precision `yaml:"precision" help:"with -device cuda: compute matrix products in <TYPE>: fp32, tf32 or bf16; without, tf32. On the CPU: store the weights of products in <TYPE>: fp32, bf16 or int8; without, fp32"`
+	Precision graph.Precision `yaml:"precision" help:"with -device cuda: compute matrix products in <TYPE>: fp32, tf32 or bf16; without, tf32. On the CPU: store the weights of products in fp32, bf16 or int8; without, fp32"`
 }
 
 // Open reads the model and its tokenizer. It reports errors in either as errors of the call.
