@@ -58,7 +58,7 @@ func (o Ablate) Run(ctx context.Context, m *Model) (*Report, error) {
 		return o.blocks(ctx, m)
 	}
 	if len(o.Names) == 0 && len(o.At) > 0 {
-		return nil, check.Value("at", "names of activations with it", "none")
+		return nil, check.Value("at", "-names with it", "none")
 	}
 	if len(o.Names) > 0 && o.Restore {
 		return nil, check.Value("restore", "all heads, without names", strings.Join(o.Names, ", "))
@@ -102,7 +102,7 @@ const blockRows = 8
 // blocks takes blocks and sublayers away, on a prompt or rows of validation text.
 func (o Ablate) blocks(ctx context.Context, m *Model) (*Report, error) {
 	if len(o.Names) > 0 || len(o.At) > 0 || o.Prompts != nil || o.Restore || o.Contrast.given() || o.With != analysis.ReplaceZero {
-		return nil, check.Value("blocks", "rows, prompt or ids alone with it", "another choice of what is ablated or measured")
+		return nil, check.Value("blocks", "only -rows, -prompt or -ids with it", "another flag")
 	}
 	if !o.Prompt.given() && m.Text != nil {
 		o.Rows = cmp.Or(o.Rows, blockRows)
@@ -157,9 +157,12 @@ func (o Ablate) over(ctx context.Context, m *Model, rows [][]int32) (*Report, er
 	what := "change of the loss"
 	if o.Contrast.given() {
 		what = "change of the logit"
+		if o.Contrast.Against != "" {
+			what = "change of the logits' difference"
+		}
 	}
 	r := m.NewReport("Ablation", nil)
-	text := fmt.Sprintf("What is named is %s at all tokens of each prompt or row: how the metric changes.", replaced(o.With))
+	text := fmt.Sprintf("What is named is %s at %s of each prompt or row: how the metric changes.", replaced(o.With), cmp.Or(o.entries(), "all tokens"))
 	if o.Restore {
 		text = fmt.Sprintf("The output of every head is %s at all tokens of each prompt or row, and then that of every head but one: how the metric changes with that one.", replaced(o.With))
 	}
@@ -193,13 +196,18 @@ func (o Ablate) metric(m *Model, ids []int32) (analysis.Metric, error) {
 
 // together describes which named activations are set to 0, and where.
 func (o Ablate) together() string {
+	text := "All of it is set to 0 together: " + strings.Join(o.Names, ", ")
+	if len(o.At) > 0 {
+		text += " at " + o.entries()
+	}
+	return text + "."
+}
+
+// entries lists the chosen entries of activations, as in "head=3,token=5"; "" if all are chosen.
+func (o Ablate) entries() string {
 	var entries []string
 	for _, axis := range slices.Sorted(maps.Keys(o.At)) {
 		entries = append(entries, fmt.Sprintf("%s=%d", axis, o.At[axis]))
 	}
-	text := "All of it is set to 0 together: " + strings.Join(o.Names, ", ")
-	if len(entries) > 0 {
-		text += " at " + strings.Join(entries, ",")
-	}
-	return text + "."
+	return strings.Join(entries, ",")
 }

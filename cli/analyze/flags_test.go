@@ -96,6 +96,15 @@ func TestAblateNamed(t *testing.T) {
 	assert.Contains(t, works(t, "ablate", "-checkpoint", run, "-top", "3"), "blocks.")
 	assert.Regexp(t, `mean over 8 rows\n(?s).*\nblocks\.1\.feedforward +-?[0-9.e-]+ +[0-9.e-]+\nblocks\.1 `, works(t, "ablate", "-checkpoint", run, "-blocks"))
 	assert.Regexp(t, `mean over 1 rows\n(?s).*\nblocks\.1 `, works(t, "ablate", "-checkpoint", run, "-blocks", "-prompt", "ab"))
+	over := []string{"ablate", "-checkpoint", run, "-rows", "2", "-names", "blocks.1.attention.heads", "-target", "b"}
+	for what, more := range map[string][]string{"all tokens": nil, "head=2": {"-at", "head=2", "-against", "a"}} {
+		out := t.TempDir()
+		text := works(t, append(slices.Concat(over, more), "-out", out)...)
+		assert.Equal(t, more != nil, strings.Contains(text, "change of the logits' difference"))
+		page, err := os.ReadFile(filepath.Join(out, "index.html"))
+		require.NoError(t, err)
+		assert.Contains(t, string(page), "set to 0 at "+what+" of each prompt or row")
+	}
 }
 
 // TestBOSBeforeTextFromTheMiddle: BOS before text from the middle of a file misleads a model, so
