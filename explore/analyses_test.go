@@ -114,7 +114,7 @@ func TestAnalysisSettings(t *testing.T) {
 		`tuned_file: cannot be set in JSON`:       {"lens", `{"tuned_file": "/tmp/x"}`},
 		`ids[1]: want an integer, got string`:     {"lens", `{"ids": [1, "2"]}`},
 		`method: want one of activation, attribu`: {"patch", `{"method": "grad"}`},
-		`at: want names of activations with it`:   {"ablate", `{"at": {"head": 1}}`},
+		`at: want names with it, got none`:        {"ablate", `{"at": {"head": 1}}`},
 		`prompt: want at most 96 tokens`:          {"lens", `{"prompt": "` + strings.Repeat("a", 96) + `"}`},
 		`layer: want 0 to 1, or -1 to -2 from`:    {"attribute", `{"layer": 2}`},
 	} {

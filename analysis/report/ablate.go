@@ -58,7 +58,7 @@ func (o Ablate) Run(ctx context.Context, m *Model) (*Report, error) {
 		return o.blocks(ctx, m)
 	}
 	if len(o.Names) == 0 && len(o.At) > 0 {
-		return nil, check.Value("at", "-names with it", "none")
+		return nil, check.Value("at", "names with it", "none")
 	}
 	if len(o.Names) > 0 && o.Restore {
 		return nil, check.Value("restore", "all heads, without names", strings.Join(o.Names, ", "))
@@ -102,7 +102,7 @@ const blockRows = 8
 // blocks takes blocks and sublayers away, on a prompt or rows of validation text.
 func (o Ablate) blocks(ctx context.Context, m *Model) (*Report, error) {
 	if len(o.Names) > 0 || len(o.At) > 0 || o.Prompts != nil || o.Restore || o.Contrast.given() || o.With != analysis.ReplaceZero {
-		return nil, check.Value("blocks", "only -rows, -prompt or -ids with it", "another flag")
+		return nil, check.Value("blocks", "only rows, prompt or ids with it", "another setting")
 	}
 	if !o.Prompt.given() && m.Text != nil {
 		o.Rows = cmp.Or(o.Rows, blockRows)

@@ -149,6 +149,6 @@ func TestEditedConfigsChangeNoExperiment(t *testing.T) {
 		plan, err = e.Plan(t.Context(), models.Standard(), bare)
 		require.NoError(t, err)
 		_, err = plan.Report()
-		assert.ErrorContains(t, err, "of a run with another config")
+		assert.ErrorContains(t, err, "belongs to a run with another config")
 	}
 }
