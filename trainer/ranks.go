@@ -83,7 +83,7 @@ func (t *Trainer) place() (graph.Device, error) {
 	}
 	for r, gpu := range all {
 		if first := slices.Index(all, gpu); first < r {
-			return "", errors.Errorf("device.index: want a GPU for each rank, got the one at %s on host %s for ranks %d and %d: by CUDA_VISIBLE_DEVICES, let each see all GPUs of its host or a different one", gpu.Bus, gpu.Host, first, r)
+			return "", errors.Errorf("device.index: want a GPU for each rank, got the one at %s on host %s for ranks %d and %d: let each see all GPUs of its host, or a different one, by CUDA_VISIBLE_DEVICES", gpu.Bus, gpu.Host, first, r)
 		}
 	}
 	return device.Place(), nil
