@@ -17,7 +17,7 @@ import (
 )
 
 // ErrNone reports that a stream has no coefficients.
-var ErrNone = errors.New("want a stream that mixes (hyper-connections and later designs) or sums over depth, got one without coefficients")
+var ErrNone = errors.New("want a stream with mixing coefficients, or with weighted sums over depth, got one without")
 
 // none returns ErrNone, wrapped with what the stream lacks.
 func none(c models.Spec, what string) error {

@@ -42,10 +42,11 @@ func (Patch) Card() Card {
 			analyze patch -checkpoint runs/quickstart -prompts pairs.jsonl -method attribution    # means over pairs, by gradients`,
 		Notes: `
 			An activation of the run on -prompt is put into the run on -corrupt, one place after the
-			other: 1: the metric is the clean run's again, 0: nothing has changed. The metric is the logit of
-			-target, by default the likeliest answer to -prompt, minus that of -against, by default the
-			likeliest to -corrupt. -method attribution takes effects to first order, by one gradient in
-			the place of a run for each place (attribution patching; Nanda 2023, Syed et al. 2023).`,
+			other. Where the effect is 1 the metric is the clean run's again, where it is 0 nothing has
+			changed. The metric is the logit of -target, by default the likeliest answer to -prompt,
+			minus that of -against, by default the likeliest to -corrupt. -method attribution takes
+			effects to first order, by one gradient instead of a run for each place (attribution
+			patching; Nanda 2023, Syed et al. 2023).`,
 	}
 }
 

@@ -60,7 +60,7 @@ func (c Comparison) TrainedBy(optimizer string) Comparison {
 }
 
 // title names what is compared in messages.
-func (c Comparison) title() string { return c.Base.Name + " at " + c.Shape + c.Base.trainedBy() }
+func (c Comparison) title() string { return c.Base.Name + " at " + c.Shape + byOptimizer(c.Base.Optim) }
 
 // Comparisons returns the comparisons at the named shapes (none: all) with the named presets
 // (none: all). A shape without such a preset is left out.

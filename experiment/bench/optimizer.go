@@ -7,6 +7,9 @@ import (
 	"github.com/residua-go/residua/runconfig"
 )
 
+// muonMomentum decays Muon's momentum, as by default in training runs.
+const muonMomentum = 0.95
+
 // OptimizerNames returns the names of the optimizers by which residual designs are measured.
 func OptimizerNames() []string { return []string{runconfig.AdamW{}.Name(), runconfig.Muon{}.Name()} }
 
@@ -29,4 +32,10 @@ func optimizer(name string) ([]optim.Part, error) {
 	return nil, errors.Errorf("optimizer: want one of %v, got %q", OptimizerNames(), name)
 }
 
-const muonMomentum = 0.95
+// byOptimizer names an optimizer other than AdamW in tables and messages, as in " by muon".
+func byOptimizer(optimizer string) string {
+	if optimizer == "" || optimizer == (runconfig.AdamW{}).Name() {
+		return ""
+	}
+	return " by " + optimizer
+}

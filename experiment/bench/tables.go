@@ -131,7 +131,7 @@ func (r *Report) designTable() figure.Table {
 	t := figure.Table{Title: "Residual designs compared with the plain transformer", Align: "lllrrrrrr", Note: designNote,
 		Header: []string{"model", "shape", "batch x seq", "parameters", "time", "FLOPs", "bytes", "tokens/s", "peak MB"}}
 	for _, d := range r.Designs {
-		t.Row(d.Name+(Workload{Optim: d.Optim}).trainedBy(), d.Shape, size(d.Batch, d.Seq), millions(d.Parameters), fmt.Sprintf("%.3fx", d.Time),
+		t.Row(d.Name+byOptimizer(d.Optim), d.Shape, size(d.Batch, d.Seq), millions(d.Parameters), fmt.Sprintf("%.3fx", d.Time),
 			fmt.Sprintf("%.3fx", d.FLOPs), fmt.Sprintf("%.3fx", d.Bytes), whole(d.TokensPS), megabytes(int(d.PeakMB*1e6)))
 	}
 	return t

@@ -30,14 +30,6 @@ func (w Workload) stepFLOPs() float64 {
 	return float64(w.tokens()) * float64(w.Spec.Cost().TrainFLOPs())
 }
 
-// trainedBy names an optimizer other than AdamW in messages, as in " by muon".
-func (w Workload) trainedBy() string {
-	if w.Optim == "" || w.Optim == OptimizerNames()[0] {
-		return ""
-	}
-	return " by " + w.Optim
-}
-
 // plain returns the name of the plain transformer's preset with which a workload is compared.
 // For the transformer itself it returns its own.
 func (w Workload) plain() string {

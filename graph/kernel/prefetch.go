@@ -21,9 +21,8 @@ func prefetchToken[T Float](s []T, i, elements int) {
 	}
 }
 
-// prefetchSmallToken does what prefetchToken does, for kernels that need little of the
-// first-level cache: if the token fits there beside the current one, it is loaded into that
-// cache.
+// prefetchSmallToken is prefetchToken for kernels that need little of the first-level cache. It
+// loads a token into that cache if the cache has room for this token and the current one.
 func prefetchSmallToken[T Float](s []T, i, elements int) {
 	if elements*int(unsafe.Sizeof(T(0))) > smallToken {
 		prefetchToken(s, i, elements)
