@@ -52,23 +52,32 @@ func (d *AttentionParams) groups() int { return d.Batch * d.kvHeads() }
 // queries, of keys and of values, Dh entries each.
 func (d *AttentionParams) packedWidth() int { return (d.Heads + 2*d.kvHeads()) * d.HeadDim }
 
-// packedAt returns where the query, key and value of a (batch, head) pair's first token lie in
-// [batch*seq, heads+2*kvHeads, headDim], and the distance between tokens.
-func (d *AttentionParams) packedAt(row, head int) (q, k, v, ld int) {
-	ld = d.packedWidth()
-	first, kv := row*d.Seq*ld, head
+// pairAt says where the first token of a (batch, head) pair lies.
+type pairAt struct {
+	q, k, v int // its query, key and value in [batch*seq, heads+2*kvHeads, headDim]
+	out     int // its output in [batch*seq, heads, headDim]
+
+	packedWidth, outWidth int // distances between tokens of each
+}
+
+// at returns where a pair lies.
+func (d *AttentionParams) at(row, head int) pairAt {
+	at := pairAt{packedWidth: d.packedWidth(), outWidth: d.Heads * d.HeadDim}
+	first, kv := row*d.Seq*at.packedWidth, head
 	if group := d.group(); group > 1 {
 		kv /= group
 	}
-	k = first + (d.Heads+kv)*d.HeadDim
-	return first + head*d.HeadDim, k, k + d.kvHeads()*d.HeadDim, ld
+	at.q, at.k = first+head*d.HeadDim, first+(d.Heads+kv)*d.HeadDim
+	at.v = at.k + d.kvHeads()*d.HeadDim
+	at.out = (row*d.Seq*d.Heads + head) * d.HeadDim
+	return at
 }
 
 // packed returns the slices of x that begin with the query, key and value of a (batch, head) pair's
 // first token, and the distance between tokens.
 func packed[T Float](d *AttentionParams, x []T, row, head int) (queries, keys, values []T, ld int) {
-	q, k, v, ld := d.packedAt(row, head)
-	return x[q:], x[k:], x[v:], ld
+	at := d.at(row, head)
+	return x[at.q:], x[at.k:], x[at.v:], at.packedWidth
 }
 
 // slope returns the ALiBi slope of head h.
@@ -109,7 +118,8 @@ type Attention[T Float] struct {
 	path    path
 	rows    path // settled by pathOf
 	kernels *microkernels
-	longest int // largest number of positions of a row: its tokens, and those in the cache
+	small   bool // see prefetchRow
+	longest int  // largest number of positions of a row: its tokens, and those in the cache
 }
 
 // Forward computes out [batch*seq, heads, headDim] and lse [batch, heads, seq], the logarithms of
@@ -145,7 +155,7 @@ func (t *attentionForwardGroups[T]) Part(worker, lo, hi int) {
 	for pair := lo; pair < hi; pair++ {
 		v := a.view(pair, worker)
 		if pair+1 < hi {
-			v.next = pair + 1
+			v.follow(&a.d, pair+1)
 		}
 		a.prepare(v, 0, v.past+v.tokens)
 		for block := range a.blocks() {
@@ -192,7 +202,7 @@ func (a *Attention[T]) attend(w *attentionWorker[T], v attentionView[T], block i
 	i0, end := a.block(block)
 	i1 := min(end, v.tokens)
 	for i := max(i0, i1); i < end; i++ { // padding tokens
-		a.out.clear(a.outRow(v.row, v.head, i), a.d.HeadDim)
+		a.out.clear(v.at.outRow(i), a.d.HeadDim)
 	}
 	if i0 >= i1 {
 		return
@@ -203,7 +213,7 @@ func (a *Attention[T]) attend(w *attentionWorker[T], v attentionView[T], block i
 		for j0 := r.j0; j0 < r.j1; j0 += attentionKeys {
 			s := keys.span(i0, i1, j0, min(j0+attentionKeys, r.j1))
 			a.keyScores(w, v, s)
-			a.softmaxRows(w, v, s)
+			a.softmaxRows(w, &v, s)
 			a.multiplyRows(w.scores, v.v, 1, s, w.sum, add)
 			add = true
 		}

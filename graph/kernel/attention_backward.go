@@ -45,7 +45,7 @@ func (t *attentionBackwardGroups[T]) Part(worker, lo, hi int) {
 	for pair := lo; pair < hi; pair++ {
 		v := a.view(pair, worker)
 		if pair+1 < hi {
-			v.next = pair + 1
+			v.follow(&a.d, pair+1)
 		}
 		a.prepare(v, 0, a.d.Seq)
 		for j0 := 0; j0 < a.d.Seq; j0 += attentionKeys {
@@ -137,7 +137,7 @@ func (a *Attention[T]) gradientSpan(w *attentionWorker[T], v attentionView[T], s
 	a.keyScores(w, v, s)
 	// dP [queries, keys] = dout [queries, Dh] v^T [Dh, keys]
 	a.multiplyPanels(w.dscores, v.dout, v.shared.valuePanels, 1, s)
-	a.gradientRows(w, v, s)
+	a.gradientRows(w, &v, s)
 }
 
 // addKeys adds a span's part to the worker's dk and dv, whose first rows belong to key j0.
@@ -158,13 +158,12 @@ func (a *Attention[T]) addQueries(w *attentionWorker[T], v attentionView[T], s a
 // writeKeys writes the worker's dk and dv of the tokens j0:j1 to dqkv, added to the sums over
 // the group's earlier heads.
 func (a *Attention[T]) writeKeys(w *attentionWorker[T], v attentionView[T], j0, j1 int) {
-	_, k, values, ld := a.d.packedAt(v.row, v.head)
 	dim := a.d.HeadDim
 	for j := j0; j < j1; j++ {
 		dk, dv := w.dk[(j-j0)*dim:][:dim], w.dv[(j-j0)*dim:][:dim]
 		a.rope.rotateBack(dk, j)
-		a.writeShared(v, dk, w.groupKeys, k+j*ld, j)
-		a.writeShared(v, dv, w.groupValues, values+j*ld, j)
+		a.writeShared(v, dk, w.groupKeys, v.at.key(j), j)
+		a.writeShared(v, dv, w.groupValues, v.at.value(j), j)
 	}
 }
 
@@ -203,10 +202,9 @@ func addRow[T Float](y, x []T) {
 
 // writeQueries writes the worker's dq of the tokens i0:i1 to dqkv.
 func (a *Attention[T]) writeQueries(w *attentionWorker[T], v attentionView[T], i0, i1 int) {
-	q, _, _, ld := a.d.packedAt(v.row, v.head)
 	for i := i0; i < i1; i++ {
 		dq := w.dq[(i-i0)*a.d.HeadDim:][:a.d.HeadDim]
 		a.rope.rotateBack(dq, i)
-		a.dqkv.write(a.rows, dq, q+i*ld)
+		a.dqkv.write(a.rows, dq, v.at.query(i))
 	}
 }

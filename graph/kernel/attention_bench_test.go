@@ -13,6 +13,7 @@ func BenchmarkAttention(b *testing.B) {
 		newAttentionCase(4, 512, 12, 64, true, 10000, false),
 		newAttentionCase(4, 512, 12, 32, false, 0, false),
 		newAttentionCase(16, 256, 8, 32, false, 0, false),
+		newAttentionCase(16, 33, 4, 8, true, 0, false),
 		newAttentionCase(1, 4096, 2, 64, false, 0, false),
 		newAttentionCase(2, 1024, 4, 64, false, 0, false),
 		newAttentionCase(2, 1024, 4, 64, false, 0, false).sliding(128, 0),

@@ -46,7 +46,7 @@ func (a *Attention[T]) keyScores(w *attentionWorker[T], v attentionView[T], s at
 	for j := s.j0 + a.queryScores(w, v, s); j < s.j1; j += width {
 		part := s.columnsOf(j, min(j+width, s.j1))
 		a.packPanel(w.panel, v.k[j*dim:], dim, part.columns())
-		a.multiplyPanel(w.scores[j-s.j0:], v.q, w.panel, T(a.d.Scale), part)
+		a.multiplyPanel(w.scores[j-s.j0:], v.q, w.panel, width, T(a.d.Scale), part)
 	}
 }
 
@@ -71,17 +71,19 @@ func (a *Attention[T]) multiplyPanels(scores, x, panels []T, alpha T, s attentio
 	for j := s.j0; j < s.j1; {
 		inside := j % width
 		part := s.columnsOf(j, min(j-inside+width, s.j1))
-		a.multiplyPanel(scores[j-s.j0:], x, panels[(j-inside)*a.d.HeadDim+inside:], alpha, part)
+		a.multiplyPanel(scores[j-s.j0:], x, panels[(j-inside)*a.d.HeadDim+inside:], width-inside, alpha, part)
 		j = part.j1
 	}
 }
 
 // multiplyPanel does what multiplyPanels does, for the keys of one panel; it skips the queries
-// that see none of them.
-func (a *Attention[T]) multiplyPanel(scores, x, panel []T, alpha T, s attentionSpan) {
-	dim := a.d.HeadDim
+// that see none of them. It fills whole vectors of scores, if the panel has that many columns left:
+// a row of scores has room for them, and nobody reads them.
+func (a *Attention[T]) multiplyPanel(scores, x, panel []T, columns int, alpha T, s attentionSpan) {
+	dim, lanes := a.d.HeadDim, a.kernels.lanes
 	r := max(s.j0-s.past-s.i0, 0)
-	b := block[T]{kernels: a.kernels, m: s.rowsSeeing(s.j1) - r, n: s.columns()}
+	whole := (s.columns() + lanes - 1) / lanes * lanes
+	b := block[T]{kernels: a.kernels, m: s.rowsSeeing(s.j1) - r, n: min(whole, columns)}
 	if b.m <= 0 {
 		return
 	}

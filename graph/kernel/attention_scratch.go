@@ -10,6 +10,8 @@ const (
 	attentionQueries = 84
 	attentionKeys    = 512
 	attentionStride  = attentionKeys + 16
+
+	attentionSmall = 1 << 17 // largest number of elements of queries, keys and values that are not prefetched
 )
 
 // attentionSlot is the scratch memory of one (batch, head) pair, without the cache's keys and
@@ -47,6 +49,7 @@ func (a *Attention[T]) plan(p *Pool, whole int) {
 	for _, r := range a.cached {
 		a.longest = max(a.longest, int(r.Past+r.Tokens))
 	}
+	a.small = a.qkv.len() <= attentionSmall
 	pairs := a.d.Batch * a.d.Heads
 	slots := pairs
 	if whole > 0 {

@@ -4,23 +4,32 @@ import "math"
 
 // softmaxRows turns the scores of a span into exp(logit - largest so far), 0 where a query
 // sees nothing, and rescales the rows' sums if the largest logit has changed.
-func (a *Attention[T]) softmaxRows(w *attentionWorker[T], v attentionView[T], s attentionSpan) {
+func (a *Attention[T]) softmaxRows(w *attentionWorker[T], v *attentionView[T], s attentionSpan) {
 	for r := range s.i1 - s.i0 {
 		a.prefetchRow(v, s.i0+r)
-		visible := a.visible(w.scores, v.row, s, r)
-		for _, part := range visible {
-			if len(part.x) == 0 {
-				continue
-			}
-			if m := distancesMax(a.rows, part.x, v.slope, part.far); m > w.largest[r] {
-				w.shrinkRow(a.rows, r, a.d.HeadDim, m)
-			}
+		seen := a.seen(v.row, s, r)
+		row := w.scores[r*attentionStride:][:s.columns()]
+		sinks, window := seenParts(row, &seen)
+		if len(sinks) > 0 {
+			w.raise(a.rows, r, a.d.HeadDim, distancesMax(a.rows, sinks, v.slope, seen.own-seen.sinks.j0))
 		}
-		for _, part := range visible {
-			if len(part.x) > 0 {
-				w.sums[r] += attentionExp(a.rows, part.x, w.largest[r])
-			}
+		if len(window) > 0 {
+			w.raise(a.rows, r, a.d.HeadDim, distancesMaxPadded(a.rows, window, v.slope, seen.own-seen.window.j0))
 		}
+		if len(sinks) > 0 {
+			w.sums[r] += attentionExp(a.rows, sinks, w.largest[r])
+		}
+		if len(window) > 0 {
+			w.sums[r] += attentionExpPadded(a.rows, window, w.largest[r])
+		}
+		clearUnseenColumns(row, &seen)
+	}
+}
+
+// raise rescales what has been summed for a row if m is its new largest logit.
+func (w *attentionWorker[T]) raise(p path, r, dim int, m T) {
+	if m > w.largest[r] {
+		w.shrinkRow(p, r, dim, m)
 	}
 }
 
@@ -34,28 +43,45 @@ func (w *attentionWorker[T]) shrinkRow(p path, r, dim int, largest T) {
 	w.largest[r] = largest
 }
 
-// seenScores holds scores of consecutive keys that a query sees, and its distance from the first of
-// them.
-type seenScores[T Float] struct {
-	x   []T
-	far int
+// seenColumns says which columns of a row of scores its query sees: the sinks before its window,
+// and the window. own is the column of the query's own position, beyond the row if the span ends
+// before it.
+type seenColumns struct {
+	sinks, window keyRange
+	own           int
 }
 
-// visible returns the parts of row r that its query sees: the sinks before its window, and the
-// window. It clears the other entries of the row that the products read: before and between those
+// seen returns the columns that the query of row r of a span sees.
+func (a *Attention[T]) seen(batch int, s attentionSpan, r int) seenColumns {
+	columns, pos, begin := s.columns(), s.past+s.i0+r, a.start(batch, s.i0+r)
+	own := pos - s.j0
+	if a.d.Window <= 0 {
+		first := min(max(begin-s.j0, 0), columns)
+		return seenColumns{sinks: keyRange{first, first}, window: keyRange{first, min(max(own+1, first), columns)}, own: own}
+	}
+	sight := a.d.sight(begin, pos)
+	first := min(max(sight.first-s.j0, 0), columns)
+	start := min(max(sight.start-s.j0, 0), first)
+	return seenColumns{
+		sinks:  keyRange{start, min(max(sight.sinks-s.j0, start), first)},
+		window: keyRange{first, min(max(own+1, first), columns)},
+		own:    own,
+	}
+}
+
+// seenParts returns the entries of the row that the query sees.
+func seenParts[T Float](row []T, c *seenColumns) (sinks, window []T) {
+	return row[c.sinks.j0:c.sinks.j1], row[c.window.j0:c.window.j1]
+}
+
+// clearUnseenColumns clears the other entries of the row that the products read: before and between the
 // parts, and after them to the end of a micro-kernel's tile.
-func (a *Attention[T]) visible(scores []T, batch int, s attentionSpan, r int) [2]seenScores[T] {
-	row := scores[r*attentionStride:][:s.columns()]
-	pos := s.past + s.i0 + r
-	sight := a.d.sight(a.start(batch, s.i0+r), pos)
-	lo := min(max(sight.first-s.j0, 0), len(row))
-	hi := min(max(pos+1-s.j0, lo), len(row))
-	from := min(max(sight.start-s.j0, 0), lo)
-	to := min(max(sight.sinks-s.j0, from), lo)
-	clear(row[:from])
-	clear(row[to:lo])
-	clear(row[hi:min(hi+attentionTileRows, len(row))])
-	return [2]seenScores[T]{{row[from:to], pos - s.j0 - from}, {row[lo:hi], pos - s.j0 - lo}}
+func clearUnseenColumns[T Float](row []T, c *seenColumns) {
+	if c.window.j0 > 0 {
+		clear(row[:c.sinks.j0])
+		clear(row[c.sinks.j1:c.window.j0])
+	}
+	clear(row[c.window.j1:min(c.window.j1+attentionTileRows, len(row))])
 }
 
 // finish divides the rows of a block by their sums and writes out and lse.
@@ -63,7 +89,7 @@ func (a *Attention[T]) finish(w *attentionWorker[T], v attentionView[T], i0, i1 
 	dim := a.d.HeadDim
 	for i := i0; i < i1; i++ {
 		r := i - i0
-		at := a.outRow(v.row, v.head, i)
+		at := v.at.outRow(i)
 		sum := w.sum[r*dim:][:dim]
 		out := a.out.target(sum, at, dim)
 		scaleTo(a.rows, out, sum, T(1/w.sums[r]))
@@ -75,16 +101,23 @@ func (a *Attention[T]) finish(w *attentionWorker[T], v attentionView[T], i0, i1 
 }
 
 // gradientRows turns the scores of a span into P, and the worker's dscores from dP into dS.
-func (a *Attention[T]) gradientRows(w *attentionWorker[T], v attentionView[T], s attentionSpan) {
+func (a *Attention[T]) gradientRows(w *attentionWorker[T], v *attentionView[T], s attentionSpan) {
 	lse := a.lse[v.pair*a.d.Seq:][:a.d.Seq]
 	for r := range s.i1 - s.i0 {
-		a.prefetchRow(v, s.i0+r)
-		visible, dvisible := a.visible(w.scores, v.row, s, r), a.visible(w.dscores, v.row, s, r)
-		for i, part := range visible {
-			if len(part.x) > 0 {
-				softmaxGradient(a.rows, part.x, dvisible[i].x, v.slope, part.far, lse[s.i0+r], v.deltas[s.i0+r])
-			}
+		i := s.i0 + r
+		a.prefetchRow(v, i)
+		seen := a.seen(v.row, s, r)
+		p, dp := w.scores[r*attentionStride:][:s.columns()], w.dscores[r*attentionStride:][:s.columns()]
+		sinks, window := seenParts(p, &seen)
+		dsinks, dwindow := seenParts(dp, &seen)
+		if len(sinks) > 0 {
+			softmaxGradient(a.rows, sinks, dsinks, v.slope, seen.own-seen.sinks.j0, lse[i], v.deltas[i])
 		}
+		if len(window) > 0 {
+			softmaxGradientPadded(a.rows, window, dwindow, v.slope, seen.own-seen.window.j0, lse[i], v.deltas[i])
+		}
+		clearUnseenColumns(p, &seen)
+		clearUnseenColumns(dp, &seen)
 	}
 }
 
@@ -96,6 +129,23 @@ func attentionExp[T Float](p path, x []T, shift T) float64 {
 		return fastExpSingle(p, x, shift)
 	}
 	return softmaxExp(p, x, shift)
+}
+
+// attentionExpPadded does the same for a row in padded memory: it may overwrite the elements up to
+// a vector's end beyond x.
+func attentionExpPadded[T Float](p path, x []T, shift T) float64 {
+	if p > portable {
+		return fastExpSinglePadded(p, x, shift)
+	}
+	return softmaxExp(p, x, shift)
+}
+
+// distancesMaxPadded does what distancesMax does, for a row in padded memory.
+func distancesMaxPadded[T Float](p path, x []T, slope float64, far int) T {
+	if p > portable && slope != 0 {
+		return fastDistancesMaxPadded(p, x, T(slope), T(far))
+	}
+	return distancesMax(p, x, slope, far)
 }
 
 // softmaxGradient subtracts slope times the distance of the keys from the logits x and turns them
@@ -115,4 +165,13 @@ func softmaxGradient[T Float](p path, x, dp []T, slope float64, far int, lse, de
 	for i, d := range dp[:len(x)] {
 		dp[i] = x[i] * (d - delta)
 	}
+}
+
+// softmaxGradientPadded does what softmaxGradient does, for rows in padded memory.
+func softmaxGradientPadded[T Float](p path, x, dp []T, slope float64, far int, lse, delta T) {
+	if p > portable {
+		fastSoftmaxGradientPadded(p, x, dp, T(slope), T(far), lse, delta)
+		return
+	}
+	softmaxGradient(p, x, dp, slope, far, lse, delta)
 }

@@ -12,9 +12,17 @@ type attentionView[T Float] struct {
 	*attentionSlot[T]
 	shared *attentionSlot[T] // the slot with the group's keys and values
 	k, v   []T               // [positions, Dh], in the slot or in the cache
-	next   int               // the pair that the worker takes next, or -1
 	past   int               // position of the row's first token: the number of positions already in the cache
 	tokens int               // number of tokens that are not padding; all without a cache
+
+	at      pairAt
+	next    pairAt // where the pair lies that the worker takes next
+	hasNext bool
+}
+
+// follow says which pair the worker takes next.
+func (v *attentionView[T]) follow(d *AttentionParams, pair int) {
+	v.next, v.hasNext = d.at(pair/d.Heads, pair%d.Heads), true
 }
 
 // view returns the view of a pair. slot is the number of its slot, which for a pair of a whole
@@ -28,8 +36,8 @@ func (a *Attention[T]) view(pair, slot int) attentionView[T] {
 	}
 	v := attentionView[T]{
 		pair: pair, row: pair / a.d.Heads, head: head, slope: a.d.slope(head),
-		attentionSlot: s, shared: shared, k: shared.keys, v: shared.values, next: -1,
-		tokens: a.d.Seq,
+		attentionSlot: s, shared: shared, k: shared.keys, v: shared.values,
+		tokens: a.d.Seq, at: a.d.at(pair/a.d.Heads, head),
 	}
 	if a.cache != nil {
 		r := a.cached[v.row]
@@ -61,74 +69,78 @@ func (a *Attention[T]) prepare(v attentionView[T], p0, p1 int) {
 	if first && a.packsKeys() {
 		a.packPanels(v.keyPanels, v.k, a.d.HeadDim, p0, p1)
 	}
-	switch _, _, values, ld := a.d.packedAt(v.row, v.head); {
+	switch {
 	case !first || a.dqkv.none():
 	case a.qkv.halves != nil:
 		a.packPanels(v.valuePanels, v.v, a.d.HeadDim, p0, p1)
 	default:
-		a.packPanels(v.valuePanels, a.qkv.floats[values:], ld, p0, p1)
+		a.packPanels(v.valuePanels, a.qkv.floats[v.at.v:], v.at.packedWidth, p0, p1)
 	}
 }
 
 // prefetchRow starts loading what the worker needs for token i after the scores: the memory for its
 // results, and the token of the next pair. A pair's rows lie in different pages, too far apart for
-// the processor to look ahead itself.
-func (a *Attention[T]) prefetchRow(v attentionView[T], i int) {
-	if !a.dqkv.none() {
-		a.prefetchPacked(a.dqkv, v.pair, i)
-	} else {
-		a.prefetchOut(a.out, v.pair, i)
-	}
-	if v.next < 0 {
+// the processor to look ahead itself. Tensors that fit into the second-level cache need no such help.
+func (a *Attention[T]) prefetchRow(v *attentionView[T], i int) {
+	if a.small {
 		return
 	}
-	a.prefetchPacked(a.qkv, v.next, i)
-	if !a.dqkv.none() {
-		a.prefetchOut(a.out, v.next, i)
-		a.prefetchOut(a.dout, v.next, i)
+	dim, backward := a.d.HeadDim, !a.dqkv.none()
+	if backward {
+		a.dqkv.prefetchPacked(&v.at, i, dim)
+	} else {
+		a.out.prefetch(v.at.outRow(i), dim)
+	}
+	if !v.hasNext {
+		return
+	}
+	a.qkv.prefetchPacked(&v.next, i, dim)
+	if backward {
+		a.out.prefetch(v.next.outRow(i), dim)
+		a.dout.prefetch(v.next.outRow(i), dim)
 	}
 }
 
-// prefetchPacked starts loading query, key and value i of a pair from x [batch*seq, heads + 2
-// kvHeads, headDim].
-func (a *Attention[T]) prefetchPacked(x Rows[T], pair, i int) {
-	q, k, v, ld := a.d.packedAt(pair/a.d.Heads, pair%a.d.Heads)
-	x.prefetch(q+i*ld, a.d.HeadDim)
-	x.prefetch(k+i*ld, a.d.HeadDim)
-	x.prefetch(v+i*ld, a.d.HeadDim)
+// prefetchPacked starts loading query, key and value i of a pair, of dim elements each.
+func (r *Rows[T]) prefetchPacked(at *pairAt, i, dim int) {
+	r.prefetch(at.query(i), dim)
+	r.prefetch(at.key(i), dim)
+	r.prefetch(at.value(i), dim)
 }
 
-// prefetchOut starts loading row i of a pair from x [batch*seq, heads, headDim].
-func (a *Attention[T]) prefetchOut(x Rows[T], pair, i int) {
-	x.prefetch(a.outRow(pair/a.d.Heads, pair%a.d.Heads, i), a.d.HeadDim)
-}
-
-// outRow returns the index of token i of a pair in out [batch*seq, heads, headDim].
-func (a *Attention[T]) outRow(row, head, i int) int {
-	return ((row*a.d.Seq+i)*a.d.Heads + head) * a.d.HeadDim
-}
+// query, key, value and outRow return where those of token i lie.
+func (p *pairAt) query(i int) int  { return p.q + i*p.packedWidth }
+func (p *pairAt) key(i int) int    { return p.k + i*p.packedWidth }
+func (p *pairAt) value(i int) int  { return p.v + i*p.packedWidth }
+func (p *pairAt) outRow(i int) int { return p.out + i*p.outWidth }
 
 // copyTokens copies the queries of the tokens i0:i1. With all it also copies their keys and, except
 // in a Backward of float32 or float64, their values.
 func (a *Attention[T]) copyTokens(v attentionView[T], i0, i1 int, all bool) {
-	queries, keys, values, ld := a.d.packedAt(v.row, v.head)
-	dim := a.d.HeadDim
-	for i := i0; i < i1; i++ {
-		pos := v.past + i
-		a.copyRotated(v.q[i*dim:][:dim], queries+i*ld, pos)
-		if !all {
-			continue
-		}
-		a.copyRotated(v.k[pos*dim:][:dim], keys+i*ld, pos)
-		if a.dqkv.none() || a.qkv.halves != nil {
-			a.qkv.readTo(a.rows, v.v[pos*dim:][:dim], values+i*ld)
-		}
+	dim, ld, n := a.d.HeadDim, v.at.packedWidth, i1-i0
+	pos := v.past + i0
+	a.copyRotated(v.q[i0*dim:], v.at.query(i0), pos, n)
+	if !all {
+		return
+	}
+	a.copyRotated(v.k[pos*dim:], v.at.key(i0), pos, n)
+	if a.dqkv.none() || a.qkv.halves != nil {
+		a.qkv.readRows(a.rows, v.v[pos*dim:], v.at.value(i0), ld, dim, n)
 	}
 }
 
-// copyRotated copies a query or key at position pos, rotated if there are rotary positions.
-func (a *Attention[T]) copyRotated(dst []T, at, pos int) {
-	a.rope.rotate(dst, a.qkv.read(a.rows, dst, at, len(dst)), pos)
+// copyRotated copies n queries or keys, which begin at the position pos, rotated if there are rotary
+// positions.
+func (a *Attention[T]) copyRotated(dst []T, at, pos, n int) {
+	dim, ld := a.d.HeadDim, a.d.packedWidth()
+	if a.rope.base == 0 {
+		a.qkv.readRows(a.rows, dst, at, ld, dim, n)
+		return
+	}
+	for i := range n {
+		to := dst[i*dim:][:dim]
+		a.rope.rotate(to, a.qkv.read(a.rows, to, at+i*ld, dim), pos+i)
+	}
 }
 
 // copyOutGradients copies dout of the tokens i0:i1 and computes their deltas. It widens rows of out
@@ -136,7 +148,7 @@ func (a *Attention[T]) copyRotated(dst []T, at, pos int) {
 func (a *Attention[T]) copyOutGradients(v attentionView[T], i0, i1 int) {
 	dim := a.d.HeadDim
 	for i := i0; i < i1; i++ {
-		at, dout := a.outRow(v.row, v.head, i), v.dout[i*dim:][:dim]
+		at, dout := v.at.outRow(i), v.dout[i*dim:][:dim]
 		a.dout.readTo(a.rows, dout, at)
 		v.deltas[i] = rowDot(a.rows, a.out.read(a.rows, v.q[i*dim:], at, dim), dout)
 	}

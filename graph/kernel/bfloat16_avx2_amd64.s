@@ -117,14 +117,14 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y1
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y3
 	VMULPS Y1, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y3, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y1, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -189,7 +189,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y1
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y3
 	VMULPS Y1, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y4
@@ -197,7 +197,7 @@ step:
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y1, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -259,14 +259,14 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y1
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y3
 	VMULPS Y1, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y3, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y1, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -329,7 +329,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y1
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y3
 	VMULPS Y1, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y4
@@ -337,7 +337,7 @@ step:
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y1, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -407,7 +407,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y4
 	VMULPS Y2, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y4, Y0
@@ -418,7 +418,7 @@ step:
 	VMOVUPS Y1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y2, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -494,7 +494,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y4
 	VMULPS Y2, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y5
@@ -507,7 +507,7 @@ step:
 	VMASKMOVPS Y1, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y2, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -580,7 +580,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y4
 	VMULPS Y2, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y4, Y0
@@ -591,7 +591,7 @@ step:
 	VMOVUPS Y1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y2, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -665,7 +665,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y4
 	VMULPS Y2, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y5
@@ -678,7 +678,7 @@ step:
 	VMASKMOVPS Y1, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y2, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -759,7 +759,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y3
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y5
 	VMULPS Y3, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y5, Y0
@@ -774,7 +774,7 @@ step:
 	VMOVUPS Y2, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y3, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -861,7 +861,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y3
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y5
 	VMULPS Y3, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y6
@@ -879,7 +879,7 @@ step:
 	VMASKMOVPS Y2, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y3, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -963,7 +963,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y3
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y5
 	VMULPS Y3, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y5, Y0
@@ -978,7 +978,7 @@ step:
 	VMOVUPS Y2, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y3, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -1063,7 +1063,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y3
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y5
 	VMULPS Y3, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y6
@@ -1081,7 +1081,7 @@ step:
 	VMASKMOVPS Y2, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y3, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -1176,7 +1176,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y6
 	VMULPS Y4, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y6, Y0
@@ -1195,7 +1195,7 @@ step:
 	VMOVUPS Y3, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y4, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -1296,7 +1296,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y6
 	VMULPS Y4, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y7
@@ -1319,7 +1319,7 @@ step:
 	VMASKMOVPS Y3, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y4, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -1414,7 +1414,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y6
 	VMULPS Y4, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y6, Y0
@@ -1433,7 +1433,7 @@ step:
 	VMOVUPS Y3, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y4, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -1529,7 +1529,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y6
 	VMULPS Y4, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y7
@@ -1552,7 +1552,7 @@ step:
 	VMASKMOVPS Y3, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y4, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -1657,7 +1657,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y5
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y7
 	VMULPS Y5, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y7, Y0
@@ -1680,7 +1680,7 @@ step:
 	VMOVUPS Y4, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y5, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -1791,7 +1791,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y5
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y7
 	VMULPS Y5, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y8
@@ -1819,7 +1819,7 @@ step:
 	VMASKMOVPS Y4, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y5, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -1925,7 +1925,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y5
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y7
 	VMULPS Y5, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y7, Y0
@@ -1948,7 +1948,7 @@ step:
 	VMOVUPS Y4, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y5, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -2055,7 +2055,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y5
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y7
 	VMULPS Y5, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y8
@@ -2083,7 +2083,7 @@ step:
 	VMASKMOVPS Y4, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y5, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -2199,7 +2199,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y8
 	VMULPS Y6, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y8, Y0
@@ -2226,7 +2226,7 @@ step:
 	VMOVUPS Y5, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y6, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -2348,7 +2348,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y8
 	VMULPS Y6, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y9
@@ -2381,7 +2381,7 @@ step:
 	VMASKMOVPS Y5, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y6, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -2498,7 +2498,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y8
 	VMULPS Y6, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y8, Y0
@@ -2525,7 +2525,7 @@ step:
 	VMOVUPS Y5, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y6, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -2643,7 +2643,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y8
 	VMULPS Y6, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y9
@@ -2676,7 +2676,7 @@ step:
 	VMASKMOVPS Y5, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y6, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -2805,7 +2805,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y7
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y9
 	VMULPS Y7, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y9, Y0
@@ -2836,7 +2836,7 @@ step:
 	VMOVUPS Y6, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y7, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -2971,7 +2971,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y7
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y9
 	VMULPS Y7, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y10
@@ -3009,7 +3009,7 @@ step:
 	VMASKMOVPS Y6, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y7, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -3137,7 +3137,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y7
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y9
 	VMULPS Y7, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y9, Y0
@@ -3168,7 +3168,7 @@ step:
 	VMOVUPS Y6, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y7, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -3297,7 +3297,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y7
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y9
 	VMULPS Y7, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y10
@@ -3335,7 +3335,7 @@ step:
 	VMASKMOVPS Y6, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y7, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -3475,7 +3475,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y10
 	VMULPS Y8, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y10, Y0
@@ -3510,7 +3510,7 @@ step:
 	VMOVUPS Y7, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y8, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -3656,7 +3656,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y10
 	VMULPS Y8, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y11
@@ -3699,7 +3699,7 @@ step:
 	VMASKMOVPS Y7, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y8, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -3838,7 +3838,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y10
 	VMULPS Y8, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y10, Y0
@@ -3873,7 +3873,7 @@ step:
 	VMOVUPS Y7, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y8, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -4013,7 +4013,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y10
 	VMULPS Y8, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y11
@@ -4056,7 +4056,7 @@ step:
 	VMASKMOVPS Y7, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y8, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -4146,7 +4146,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y6
 	VMULPS Y2, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y6, Y0
@@ -4156,7 +4156,7 @@ step:
 	VMOVUPS Y1, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y2, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y2, Y1, Y1
@@ -4230,7 +4230,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y6
 	VMULPS Y2, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y6, Y0
@@ -4241,7 +4241,7 @@ step:
 	VMASKMOVPS Y1, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y2, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y2, Y1, Y1
@@ -4311,7 +4311,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y6
 	VMULPS Y2, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y6, Y0
@@ -4321,7 +4321,7 @@ step:
 	VMOVUPS Y1, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y2, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y2, Y1, Y1
@@ -4392,7 +4392,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y6
 	VMULPS Y2, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y6, Y0
@@ -4403,7 +4403,7 @@ step:
 	VMASKMOVPS Y1, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y2, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y2, Y1, Y1
@@ -4485,7 +4485,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y8
 	VMULPS Y4, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y8, Y0
@@ -4502,7 +4502,7 @@ step:
 	VMOVUPS Y3, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y4, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y4, Y1, Y1
@@ -4592,7 +4592,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y8
 	VMULPS Y4, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y8, Y0
@@ -4611,7 +4611,7 @@ step:
 	VMASKMOVPS Y3, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y4, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y4, Y1, Y1
@@ -4697,7 +4697,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y8
 	VMULPS Y4, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y8, Y0
@@ -4714,7 +4714,7 @@ step:
 	VMOVUPS Y3, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y4, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y4, Y1, Y1
@@ -4801,7 +4801,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y8
 	VMULPS Y4, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y8, Y0
@@ -4820,7 +4820,7 @@ step:
 	VMASKMOVPS Y3, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y4, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y4, Y1, Y1
@@ -4918,7 +4918,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y10
 	VMULPS Y6, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y10, Y0
@@ -4942,7 +4942,7 @@ step:
 	VMOVUPS Y5, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y6, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y6, Y1, Y1
@@ -5048,7 +5048,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y10
 	VMULPS Y6, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y10, Y0
@@ -5075,7 +5075,7 @@ step:
 	VMASKMOVPS Y5, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y6, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y6, Y1, Y1
@@ -5177,7 +5177,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y10
 	VMULPS Y6, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y10, Y0
@@ -5201,7 +5201,7 @@ step:
 	VMOVUPS Y5, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y6, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y6, Y1, Y1
@@ -5304,7 +5304,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y10
 	VMULPS Y6, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y10, Y0
@@ -5331,7 +5331,7 @@ step:
 	VMASKMOVPS Y5, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y6, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y6, Y1, Y1
@@ -5448,7 +5448,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y12
 	VMULPS Y8, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y12, Y0
@@ -5479,7 +5479,7 @@ step:
 	VMOVUPS Y7, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y8, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y8, Y1, Y1
@@ -5604,7 +5604,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y12
 	VMULPS Y8, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y12, Y0
@@ -5639,7 +5639,7 @@ step:
 	VMASKMOVPS Y7, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y8, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y8, Y1, Y1
@@ -5757,7 +5757,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y12
 	VMULPS Y8, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y12, Y0
@@ -5788,7 +5788,7 @@ step:
 	VMOVUPS Y7, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y8, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y8, Y1, Y1
@@ -5907,7 +5907,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y12
 	VMULPS Y8, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y12, Y0
@@ -5942,7 +5942,7 @@ step:
 	VMASKMOVPS Y7, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y8, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y8, Y1, Y1

@@ -99,7 +99,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z1
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z2
 	VMULPS Z1, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z3
@@ -107,7 +107,7 @@ step:
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z1, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -161,7 +161,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z1
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z2
 	VMULPS Z1, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z3
@@ -169,7 +169,7 @@ step:
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z1, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -228,7 +228,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z3
 	VMULPS Z2, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z4
@@ -241,7 +241,7 @@ step:
 	VMOVUPS Z1, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z2, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -303,7 +303,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z3
 	VMULPS Z2, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z4
@@ -316,7 +316,7 @@ step:
 	VMOVUPS Z1, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z2, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -383,7 +383,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z3
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z4
 	VMULPS Z3, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z5
@@ -401,7 +401,7 @@ step:
 	VMOVUPS Z2, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z3, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -471,7 +471,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z3
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z4
 	VMULPS Z3, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z5
@@ -489,7 +489,7 @@ step:
 	VMOVUPS Z2, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z3, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -567,7 +567,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z5
 	VMULPS Z4, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z6
@@ -590,7 +590,7 @@ step:
 	VMOVUPS Z3, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z4, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -668,7 +668,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z5
 	VMULPS Z4, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z6
@@ -691,7 +691,7 @@ step:
 	VMOVUPS Z3, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z4, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -776,7 +776,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z5
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z6
 	VMULPS Z5, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z7
@@ -804,7 +804,7 @@ step:
 	VMOVUPS Z4, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z5, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -890,7 +890,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z5
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z6
 	VMULPS Z5, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z7
@@ -918,7 +918,7 @@ step:
 	VMOVUPS Z4, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z5, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -1011,7 +1011,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z7
 	VMULPS Z6, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z8
@@ -1044,7 +1044,7 @@ step:
 	VMOVUPS Z5, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z6, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -1138,7 +1138,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z7
 	VMULPS Z6, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z8
@@ -1171,7 +1171,7 @@ step:
 	VMOVUPS Z5, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z6, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -1274,7 +1274,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z7
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z8
 	VMULPS Z7, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z9
@@ -1312,7 +1312,7 @@ step:
 	VMOVUPS Z6, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z7, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -1414,7 +1414,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z7
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z8
 	VMULPS Z7, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z9
@@ -1452,7 +1452,7 @@ step:
 	VMOVUPS Z6, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z7, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -1563,7 +1563,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z9
 	VMULPS Z8, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z10
@@ -1606,7 +1606,7 @@ step:
 	VMOVUPS Z7, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z8, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -1716,7 +1716,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z9
 	VMULPS Z8, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z10
@@ -1759,7 +1759,7 @@ step:
 	VMOVUPS Z7, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z8, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -1878,7 +1878,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z9
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z10
 	VMULPS Z9, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z11
@@ -1926,7 +1926,7 @@ step:
 	VMOVUPS Z8, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z9, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -2044,7 +2044,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z9
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z10
 	VMULPS Z9, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z11
@@ -2092,7 +2092,7 @@ step:
 	VMOVUPS Z8, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z9, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -2221,7 +2221,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z10
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z11
 	VMULPS Z10, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z12
@@ -2274,7 +2274,7 @@ step:
 	VMOVUPS Z9, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z10, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -2400,7 +2400,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z10
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z11
 	VMULPS Z10, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z12
@@ -2453,7 +2453,7 @@ step:
 	VMOVUPS Z9, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z10, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -2590,7 +2590,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z11
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z12
 	VMULPS Z11, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z13
@@ -2648,7 +2648,7 @@ step:
 	VMOVUPS Z10, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z11, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -2782,7 +2782,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z11
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z12
 	VMULPS Z11, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z13
@@ -2840,7 +2840,7 @@ step:
 	VMOVUPS Z10, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z11, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -2985,7 +2985,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z12
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z13
 	VMULPS Z12, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z14
@@ -3048,7 +3048,7 @@ step:
 	VMOVUPS Z11, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z12, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -3190,7 +3190,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z12
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z13
 	VMULPS Z12, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z14
@@ -3253,7 +3253,7 @@ step:
 	VMOVUPS Z11, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z12, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -3408,7 +3408,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z13
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z14
 	VMULPS Z13, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z15
@@ -3476,7 +3476,7 @@ step:
 	VMOVUPS Z12, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z13, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -3626,7 +3626,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z13
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z14
 	VMULPS Z13, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z15
@@ -3694,7 +3694,7 @@ step:
 	VMOVUPS Z12, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z13, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -3857,7 +3857,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z14
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z15
 	VMULPS Z14, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z16
@@ -3930,7 +3930,7 @@ step:
 	VMOVUPS Z13, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z14, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -4088,7 +4088,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z14
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z15
 	VMULPS Z14, Z0, Z0
 	VMOVUPS.Z 0(DX)(R15*1), K1, Z16
@@ -4161,7 +4161,7 @@ step:
 	VMOVUPS Z13, K1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z14, Z0, Z0
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
@@ -4259,7 +4259,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z4
 	VMULPS Z2, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z4, Z0
@@ -4270,7 +4270,7 @@ step:
 	VMOVUPS Z1, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z2, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z2, Z1, Z1
@@ -4330,7 +4330,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z4
 	VMULPS Z2, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z4, Z0
@@ -4341,7 +4341,7 @@ step:
 	VMOVUPS Z1, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z2, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z2, Z1, Z1
@@ -4410,7 +4410,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z6
 	VMULPS Z4, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z6, Z0
@@ -4429,7 +4429,7 @@ step:
 	VMOVUPS Z3, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z4, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z4, Z1, Z1
@@ -4502,7 +4502,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z6
 	VMULPS Z4, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z6, Z0
@@ -4521,7 +4521,7 @@ step:
 	VMOVUPS Z3, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z4, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z4, Z1, Z1
@@ -4603,7 +4603,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z8
 	VMULPS Z6, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z8, Z0
@@ -4630,7 +4630,7 @@ step:
 	VMOVUPS Z5, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z6, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z6, Z1, Z1
@@ -4716,7 +4716,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z8
 	VMULPS Z6, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z8, Z0
@@ -4743,7 +4743,7 @@ step:
 	VMOVUPS Z5, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z6, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z6, Z1, Z1
@@ -4841,7 +4841,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z10
 	VMULPS Z8, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z10, Z0
@@ -4876,7 +4876,7 @@ step:
 	VMOVUPS Z7, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z8, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z8, Z1, Z1
@@ -4975,7 +4975,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z10
 	VMULPS Z8, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z10, Z0
@@ -5010,7 +5010,7 @@ step:
 	VMOVUPS Z7, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z8, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z8, Z1, Z1
@@ -5119,7 +5119,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z10
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z12
 	VMULPS Z10, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z12, Z0
@@ -5162,7 +5162,7 @@ step:
 	VMOVUPS Z9, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z10, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z10, Z1, Z1
@@ -5274,7 +5274,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z10
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z12
 	VMULPS Z10, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z12, Z0
@@ -5317,7 +5317,7 @@ step:
 	VMOVUPS Z9, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z10, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z10, Z1, Z1
@@ -5439,7 +5439,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z12
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z14
 	VMULPS Z12, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z14, Z0
@@ -5490,7 +5490,7 @@ step:
 	VMOVUPS Z11, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z12, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z12, Z1, Z1
@@ -5615,7 +5615,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z12
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z14
 	VMULPS Z12, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z14, Z0
@@ -5666,7 +5666,7 @@ step:
 	VMOVUPS Z11, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z12, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z12, Z1, Z1
@@ -5803,7 +5803,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z14
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z16
 	VMULPS Z14, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z16, Z0
@@ -5862,7 +5862,7 @@ step:
 	VMOVUPS Z13, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z14, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z14, Z1, Z1
@@ -6000,7 +6000,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z14
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z16
 	VMULPS Z14, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z16, Z0
@@ -6059,7 +6059,7 @@ step:
 	VMOVUPS Z13, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z14, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z14, Z1, Z1
@@ -6209,7 +6209,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z16
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z18
 	VMULPS Z16, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z18, Z0
@@ -6276,7 +6276,7 @@ step:
 	VMOVUPS Z15, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z16, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z16, Z1, Z1
@@ -6427,7 +6427,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z16
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z18
 	VMULPS Z16, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z18, Z0
@@ -6494,7 +6494,7 @@ step:
 	VMOVUPS Z15, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z16, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z16, Z1, Z1
@@ -6657,7 +6657,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z18
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z20
 	VMULPS Z18, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z20, Z0
@@ -6732,7 +6732,7 @@ step:
 	VMOVUPS Z17, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z18, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z18, Z1, Z1
@@ -6896,7 +6896,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z18
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z20
 	VMULPS Z18, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z20, Z0
@@ -6971,7 +6971,7 @@ step:
 	VMOVUPS Z17, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z18, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z18, Z1, Z1
@@ -7149,7 +7149,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z20
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z22
 	VMULPS Z20, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z22, Z0
@@ -7232,7 +7232,7 @@ step:
 	VMOVUPS Z19, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z20, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z20, Z1, Z1
@@ -7409,7 +7409,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z20
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z22
 	VMULPS Z20, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z22, Z0
@@ -7492,7 +7492,7 @@ step:
 	VMOVUPS Z19, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z20, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z20, Z1, Z1
@@ -7683,7 +7683,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z22
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z24
 	VMULPS Z22, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z24, Z0
@@ -7774,7 +7774,7 @@ step:
 	VMOVUPS Z21, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z22, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z22, Z1, Z1
@@ -7964,7 +7964,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z22
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z24
 	VMULPS Z22, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z24, Z0
@@ -8055,7 +8055,7 @@ step:
 	VMOVUPS Z21, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z22, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z22, Z1, Z1
@@ -8259,7 +8259,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z24
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z26
 	VMULPS Z24, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z26, Z0
@@ -8358,7 +8358,7 @@ step:
 	VMOVUPS Z23, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z24, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z24, Z1, Z1
@@ -8561,7 +8561,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z24
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z26
 	VMULPS Z24, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z26, Z0
@@ -8660,7 +8660,7 @@ step:
 	VMOVUPS Z23, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z24, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z24, Z1, Z1
@@ -8879,7 +8879,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z26
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z28
 	VMULPS Z26, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z28, Z0
@@ -8986,7 +8986,7 @@ step:
 	VMOVUPS Z25, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z26, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z26, Z1, Z1
@@ -9202,7 +9202,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z26
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z28
 	VMULPS Z26, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z28, Z0
@@ -9309,7 +9309,7 @@ step:
 	VMOVUPS Z25, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z26, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z26, Z1, Z1
@@ -9541,7 +9541,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z28
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z30
 	VMULPS Z28, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z30, Z0
@@ -9656,7 +9656,7 @@ step:
 	VMOVUPS Z27, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z28, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z28, Z1, Z1
@@ -9885,7 +9885,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z28
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z30
 	VMULPS Z28, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z30, Z0
@@ -10000,7 +10000,7 @@ step:
 	VMOVUPS Z27, K1, 64(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z28, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z28, Z1, Z1
@@ -10203,7 +10203,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Z4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Z8
 	VMULPS Z4, Z0, Z0
 	VFMADD231PS 0(DX)(R15*1), Z8, Z0
@@ -10220,7 +10220,7 @@ step:
 	VMOVUPS Z3, K1, 192(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Z4, Z0, Z0
 	VMOVUPS Z0, 0(DX)
 	VMULPS Z4, Z1, Z1

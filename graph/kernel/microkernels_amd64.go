@@ -80,18 +80,20 @@ func bit(b bool) int {
 	return 0
 }
 
-// transposeFast transposes the whole squares of src and returns the length of their side.
-func transposeFast[T Float](p path, dst []T, ds int, src []T, ss, rows, columns int) int {
-	side, squares := avx2Kernels.lanes, avx2Transpose
+// transposeFast transposes src: whole squares, and what is left of their rows and columns.
+func transposeFast[T Float](p path, dst []T, ds int, src []T, ss, rows, columns int) {
+	side, squares, part := avx2Kernels.lanes, avx2Transpose, avx2TransposePart
 	if p == avx512 {
-		side, squares = avx512Kernels.lanes, avx512Transpose
+		side, squares, part = avx512Kernels.lanes, avx512Transpose, avx512TransposePart
 	}
-	across := columns / side
-	if across == 0 {
-		return side
+	for r := 0; r < rows; r += side {
+		c, high := 0, min(side, rows-r)
+		if across := columns / side; across > 0 && high == side {
+			squares((*float32)(pointer(dst[r:])), ds, (*float32)(pointer(src[r*ss:])), ss, across)
+			c = across * side
+		}
+		for ; c < columns; c += side {
+			part((*float32)(pointer(dst[c*ds+r:])), ds, (*float32)(pointer(src[r*ss+c:])), ss, high, min(side, columns-c))
+		}
 	}
-	for r := 0; r+side <= rows; r += side {
-		squares((*float32)(pointer(dst[r:])), ds, (*float32)(pointer(src[r*ss:])), ss, across)
-	}
-	return side
 }

@@ -103,14 +103,14 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y1
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y2
 	VMULPS Y1, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y2, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y1, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -161,7 +161,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y1
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y2
 	VMULPS Y1, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y3
@@ -169,7 +169,7 @@ step:
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y1, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -218,14 +218,14 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y1
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y2
 	VMULPS Y1, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y2, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y1, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -275,7 +275,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y1
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y2
 	VMULPS Y1, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y3
@@ -283,7 +283,7 @@ step:
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y1, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -336,7 +336,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y3
 	VMULPS Y2, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y3, Y0
@@ -347,7 +347,7 @@ step:
 	VMOVUPS Y1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y2, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -406,7 +406,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y3
 	VMULPS Y2, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y4
@@ -419,7 +419,7 @@ step:
 	VMASKMOVPS Y1, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y2, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -476,7 +476,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y3
 	VMULPS Y2, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y3, Y0
@@ -487,7 +487,7 @@ step:
 	VMOVUPS Y1, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y2, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -545,7 +545,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y3
 	VMULPS Y2, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y4
@@ -558,7 +558,7 @@ step:
 	VMASKMOVPS Y1, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y2, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -619,7 +619,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y3
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y4
 	VMULPS Y3, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y4, Y0
@@ -634,7 +634,7 @@ step:
 	VMOVUPS Y2, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y3, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -701,7 +701,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y3
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y4
 	VMULPS Y3, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y5
@@ -719,7 +719,7 @@ step:
 	VMASKMOVPS Y2, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y3, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -784,7 +784,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y3
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y4
 	VMULPS Y3, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y4, Y0
@@ -799,7 +799,7 @@ step:
 	VMOVUPS Y2, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y3, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -865,7 +865,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y3
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y4
 	VMULPS Y3, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y5
@@ -883,7 +883,7 @@ step:
 	VMASKMOVPS Y2, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y3, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -955,7 +955,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y5
 	VMULPS Y4, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y5, Y0
@@ -974,7 +974,7 @@ step:
 	VMOVUPS Y3, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y4, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -1052,7 +1052,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y5
 	VMULPS Y4, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y6
@@ -1075,7 +1075,7 @@ step:
 	VMASKMOVPS Y3, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y4, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -1148,7 +1148,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y5
 	VMULPS Y4, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y5, Y0
@@ -1167,7 +1167,7 @@ step:
 	VMOVUPS Y3, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y4, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -1241,7 +1241,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y5
 	VMULPS Y4, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y6
@@ -1264,7 +1264,7 @@ step:
 	VMASKMOVPS Y3, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y4, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -1344,7 +1344,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y5
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y6
 	VMULPS Y5, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y6, Y0
@@ -1367,7 +1367,7 @@ step:
 	VMOVUPS Y4, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y5, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -1453,7 +1453,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y5
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y6
 	VMULPS Y5, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y7
@@ -1481,7 +1481,7 @@ step:
 	VMASKMOVPS Y4, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y5, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -1562,7 +1562,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y5
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y6
 	VMULPS Y5, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y6, Y0
@@ -1585,7 +1585,7 @@ step:
 	VMOVUPS Y4, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y5, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -1667,7 +1667,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y5
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y6
 	VMULPS Y5, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y7
@@ -1695,7 +1695,7 @@ step:
 	VMASKMOVPS Y4, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y5, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -1783,7 +1783,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y7
 	VMULPS Y6, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y7, Y0
@@ -1810,7 +1810,7 @@ step:
 	VMOVUPS Y5, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y6, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -1904,7 +1904,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y7
 	VMULPS Y6, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y8
@@ -1937,7 +1937,7 @@ step:
 	VMASKMOVPS Y5, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y6, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -2026,7 +2026,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y7
 	VMULPS Y6, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y7, Y0
@@ -2053,7 +2053,7 @@ step:
 	VMOVUPS Y5, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y6, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -2143,7 +2143,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y7
 	VMULPS Y6, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y8
@@ -2176,7 +2176,7 @@ step:
 	VMASKMOVPS Y5, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y6, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -2274,7 +2274,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y7
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y8
 	VMULPS Y7, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y8, Y0
@@ -2305,7 +2305,7 @@ step:
 	VMOVUPS Y6, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y7, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -2409,7 +2409,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y7
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y8
 	VMULPS Y7, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y9
@@ -2447,7 +2447,7 @@ step:
 	VMASKMOVPS Y6, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y7, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -2544,7 +2544,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y7
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y8
 	VMULPS Y7, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y8, Y0
@@ -2575,7 +2575,7 @@ step:
 	VMOVUPS Y6, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y7, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -2673,7 +2673,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y7
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y8
 	VMULPS Y7, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y9
@@ -2711,7 +2711,7 @@ step:
 	VMASKMOVPS Y6, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y7, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -2817,7 +2817,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y9
 	VMULPS Y8, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y9, Y0
@@ -2852,7 +2852,7 @@ step:
 	VMOVUPS Y7, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y8, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -2964,7 +2964,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y9
 	VMULPS Y8, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y10
@@ -3007,7 +3007,7 @@ step:
 	VMASKMOVPS Y7, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y8, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -3112,7 +3112,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y9
 	VMULPS Y8, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y9, Y0
@@ -3147,7 +3147,7 @@ step:
 	VMOVUPS Y7, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y8, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -3253,7 +3253,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y9
 	VMULPS Y8, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y10
@@ -3296,7 +3296,7 @@ step:
 	VMASKMOVPS Y7, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y8, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -3410,7 +3410,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y9
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y10
 	VMULPS Y9, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y10, Y0
@@ -3449,7 +3449,7 @@ step:
 	VMOVUPS Y8, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y9, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -3569,7 +3569,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y9
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y10
 	VMULPS Y9, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y11
@@ -3617,7 +3617,7 @@ step:
 	VMASKMOVPS Y8, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y9, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -3730,7 +3730,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y9
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y10
 	VMULPS Y9, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y10, Y0
@@ -3769,7 +3769,7 @@ step:
 	VMOVUPS Y8, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y9, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -3883,7 +3883,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y9
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y10
 	VMULPS Y9, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y11
@@ -3931,7 +3931,7 @@ step:
 	VMASKMOVPS Y8, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y9, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -4055,7 +4055,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y10
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y11
 	VMULPS Y10, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y11, Y0
@@ -4098,7 +4098,7 @@ step:
 	VMOVUPS Y9, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y10, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -4228,7 +4228,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y10
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y11
 	VMULPS Y10, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y12
@@ -4281,7 +4281,7 @@ step:
 	VMASKMOVPS Y9, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y10, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -4402,7 +4402,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y10
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y11
 	VMULPS Y10, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y11, Y0
@@ -4445,7 +4445,7 @@ step:
 	VMOVUPS Y9, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y10, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -4567,7 +4567,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y10
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y11
 	VMULPS Y10, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y12
@@ -4620,7 +4620,7 @@ step:
 	VMASKMOVPS Y9, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y10, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -4752,7 +4752,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y11
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y12
 	VMULPS Y11, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y12, Y0
@@ -4799,7 +4799,7 @@ step:
 	VMOVUPS Y10, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y11, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -4937,7 +4937,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y11
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y12
 	VMULPS Y11, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y13
@@ -4995,7 +4995,7 @@ step:
 	VMASKMOVPS Y10, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y11, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -5124,7 +5124,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y11
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y12
 	VMULPS Y11, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y12, Y0
@@ -5171,7 +5171,7 @@ step:
 	VMOVUPS Y10, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y11, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -5301,7 +5301,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y11
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y12
 	VMULPS Y11, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y13
@@ -5359,7 +5359,7 @@ step:
 	VMASKMOVPS Y10, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y11, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -5499,7 +5499,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y12
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y13
 	VMULPS Y12, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y13, Y0
@@ -5550,7 +5550,7 @@ step:
 	VMOVUPS Y11, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y12, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -5696,7 +5696,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y12
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y13
 	VMULPS Y12, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y14
@@ -5759,7 +5759,7 @@ step:
 	VMASKMOVPS Y11, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y12, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -5896,7 +5896,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y12
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y13
 	VMULPS Y12, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y13, Y0
@@ -5947,7 +5947,7 @@ step:
 	VMOVUPS Y11, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y12, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
@@ -6085,7 +6085,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y12
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y13
 	VMULPS Y12, Y0, Y0
 	VMASKMOVPS 0(DX)(R15*1), Y15, Y14
@@ -6148,7 +6148,7 @@ step:
 	VMASKMOVPS Y11, Y15, 0(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y12, Y0, Y0
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
@@ -6232,7 +6232,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y4
 	VMULPS Y2, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y4, Y0
@@ -6242,7 +6242,7 @@ step:
 	VMOVUPS Y1, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y2, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y2, Y1, Y1
@@ -6298,7 +6298,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y4
 	VMULPS Y2, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y4, Y0
@@ -6309,7 +6309,7 @@ step:
 	VMASKMOVPS Y1, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y2, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y2, Y1, Y1
@@ -6363,7 +6363,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y4
 	VMULPS Y2, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y4, Y0
@@ -6373,7 +6373,7 @@ step:
 	VMOVUPS Y1, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y2, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y2, Y1, Y1
@@ -6428,7 +6428,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y2
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y4
 	VMULPS Y2, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y4, Y0
@@ -6439,7 +6439,7 @@ step:
 	VMASKMOVPS Y1, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y2, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y2, Y1, Y1
@@ -6499,7 +6499,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y6
 	VMULPS Y4, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y6, Y0
@@ -6516,7 +6516,7 @@ step:
 	VMOVUPS Y3, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y4, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y4, Y1, Y1
@@ -6584,7 +6584,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y6
 	VMULPS Y4, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y6, Y0
@@ -6603,7 +6603,7 @@ step:
 	VMASKMOVPS Y3, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y4, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y4, Y1, Y1
@@ -6669,7 +6669,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y6
 	VMULPS Y4, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y6, Y0
@@ -6686,7 +6686,7 @@ step:
 	VMOVUPS Y3, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y4, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y4, Y1, Y1
@@ -6753,7 +6753,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y4
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y6
 	VMULPS Y4, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y6, Y0
@@ -6772,7 +6772,7 @@ step:
 	VMASKMOVPS Y3, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y4, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y4, Y1, Y1
@@ -6844,7 +6844,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y8
 	VMULPS Y6, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y8, Y0
@@ -6868,7 +6868,7 @@ step:
 	VMOVUPS Y5, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y6, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y6, Y1, Y1
@@ -6948,7 +6948,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y8
 	VMULPS Y6, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y8, Y0
@@ -6975,7 +6975,7 @@ step:
 	VMASKMOVPS Y5, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y6, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y6, Y1, Y1
@@ -7053,7 +7053,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y8
 	VMULPS Y6, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y8, Y0
@@ -7077,7 +7077,7 @@ step:
 	VMOVUPS Y5, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y6, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y6, Y1, Y1
@@ -7156,7 +7156,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y6
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y8
 	VMULPS Y6, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y8, Y0
@@ -7183,7 +7183,7 @@ step:
 	VMASKMOVPS Y5, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y6, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y6, Y1, Y1
@@ -7270,7 +7270,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y10
 	VMULPS Y8, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y10, Y0
@@ -7301,7 +7301,7 @@ step:
 	VMOVUPS Y7, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y8, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y8, Y1, Y1
@@ -7396,7 +7396,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y10
 	VMULPS Y8, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y10, Y0
@@ -7431,7 +7431,7 @@ step:
 	VMASKMOVPS Y7, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y8, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y8, Y1, Y1
@@ -7521,7 +7521,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y10
 	VMULPS Y8, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y10, Y0
@@ -7552,7 +7552,7 @@ step:
 	VMOVUPS Y7, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y8, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y8, Y1, Y1
@@ -7643,7 +7643,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y8
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y10
 	VMULPS Y8, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y10, Y0
@@ -7678,7 +7678,7 @@ step:
 	VMASKMOVPS Y7, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y8, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y8, Y1, Y1
@@ -7777,7 +7777,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y10
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y12
 	VMULPS Y10, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y12, Y0
@@ -7815,7 +7815,7 @@ step:
 	VMOVUPS Y9, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y10, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y10, Y1, Y1
@@ -7922,7 +7922,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y10
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y12
 	VMULPS Y10, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y12, Y0
@@ -7965,7 +7965,7 @@ step:
 	VMASKMOVPS Y9, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y10, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y10, Y1, Y1
@@ -8067,7 +8067,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y10
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y12
 	VMULPS Y10, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y12, Y0
@@ -8105,7 +8105,7 @@ step:
 	VMOVUPS Y9, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y10, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y10, Y1, Y1
@@ -8208,7 +8208,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y10
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y12
 	VMULPS Y10, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y12, Y0
@@ -8251,7 +8251,7 @@ step:
 	VMASKMOVPS Y9, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y10, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y10, Y1, Y1
@@ -8362,7 +8362,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y12
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y14
 	VMULPS Y12, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y14, Y0
@@ -8407,7 +8407,7 @@ step:
 	VMOVUPS Y11, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y12, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y12, Y1, Y1
@@ -8526,7 +8526,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y12
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y14
 	VMULPS Y12, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y14, Y0
@@ -8577,7 +8577,7 @@ step:
 	VMASKMOVPS Y11, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y12, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y12, Y1, Y1
@@ -8691,7 +8691,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y12
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y14
 	VMULPS Y12, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y14, Y0
@@ -8736,7 +8736,7 @@ step:
 	VMOVUPS Y11, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y12, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y12, Y1, Y1
@@ -8851,7 +8851,7 @@ step:
 	VBROADCASTSS tile_alpha(AX), Y12
 	MOVL tile_beta(AX), CX
 	TESTL CX, CX
-	JZ store
+	JZ nextZero
 	VBROADCASTSS tile_beta(AX), Y14
 	VMULPS Y12, Y0, Y0
 	VFMADD231PS 0(DX)(R15*1), Y14, Y0
@@ -8902,7 +8902,7 @@ step:
 	VMASKMOVPS Y11, Y15, 32(DX)
 	ADDQ BX, DX
 	JMP next
-store:
+nextZero:
 	VMULPS Y12, Y0, Y0
 	VMOVUPS Y0, 0(DX)
 	VMULPS Y12, Y1, Y1
@@ -9011,6 +9011,147 @@ square:
 	ADDQ $32, SI
 	DECQ CX
 	JNZ square
+	VZEROUPPER
+	RET
+
+// func avx2TransposePart(dst *float32, ds int, src *float32, ss int, rows, columns int)
+TEXT ·avx2TransposePart(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), DI
+	MOVQ ds+8(FP), BX
+	SHLQ $2, BX
+	MOVQ src+16(FP), SI
+	MOVQ ss+24(FP), AX
+	SHLQ $2, AX
+	MOVQ rows+32(FP), R8
+	MOVQ columns+40(FP), R9
+	MOVQ R9, CX
+	VMOVD CX, X15
+	VPBROADCASTD X15, Y15
+	VPCMPGTD lanes<>(SB), Y15, Y15
+	VMASKMOVPS (SI), Y15, Y0
+	ADDQ AX, SI
+	CMPQ R8, $1
+	JEQ loaded
+	VMASKMOVPS (SI), Y15, Y1
+	ADDQ AX, SI
+	CMPQ R8, $2
+	JEQ loaded
+	VMASKMOVPS (SI), Y15, Y2
+	ADDQ AX, SI
+	CMPQ R8, $3
+	JEQ loaded
+	VMASKMOVPS (SI), Y15, Y3
+	ADDQ AX, SI
+	CMPQ R8, $4
+	JEQ loaded
+	VMASKMOVPS (SI), Y15, Y4
+	ADDQ AX, SI
+	CMPQ R8, $5
+	JEQ loaded
+	VMASKMOVPS (SI), Y15, Y5
+	ADDQ AX, SI
+	CMPQ R8, $6
+	JEQ loaded
+	VMASKMOVPS (SI), Y15, Y6
+	ADDQ AX, SI
+	CMPQ R8, $7
+	JEQ loaded
+	VMASKMOVPS (SI), Y15, Y7
+	ADDQ AX, SI
+loaded:
+	VUNPCKLPS Y1, Y0, Y8
+	VUNPCKHPS Y1, Y0, Y9
+	VUNPCKLPS Y3, Y2, Y10
+	VUNPCKHPS Y3, Y2, Y11
+	VUNPCKLPD Y10, Y8, Y0
+	VUNPCKHPD Y10, Y8, Y1
+	VUNPCKLPD Y11, Y9, Y2
+	VUNPCKHPD Y11, Y9, Y3
+	VUNPCKLPS Y5, Y4, Y8
+	VUNPCKHPS Y5, Y4, Y9
+	VUNPCKLPS Y7, Y6, Y10
+	VUNPCKHPS Y7, Y6, Y11
+	VUNPCKLPD Y10, Y8, Y4
+	VUNPCKHPD Y10, Y8, Y5
+	VUNPCKLPD Y11, Y9, Y6
+	VUNPCKHPD Y11, Y9, Y7
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x31, Y4, Y0, Y4
+	VPERM2F128 $0x20, Y5, Y1, Y9
+	VPERM2F128 $0x31, Y5, Y1, Y5
+	VPERM2F128 $0x20, Y6, Y2, Y10
+	VPERM2F128 $0x31, Y6, Y2, Y6
+	VPERM2F128 $0x20, Y7, Y3, Y11
+	VPERM2F128 $0x31, Y7, Y3, Y7
+	CMPQ R8, $8
+	JEQ whole
+	MOVQ R8, CX
+	VMOVD CX, X15
+	VPBROADCASTD X15, Y15
+	VPCMPGTD lanes<>(SB), Y15, Y15
+	VMASKMOVPS Y8, Y15, (DI)
+	ADDQ BX, DI
+	CMPQ R9, $1
+	JEQ done
+	VMASKMOVPS Y9, Y15, (DI)
+	ADDQ BX, DI
+	CMPQ R9, $2
+	JEQ done
+	VMASKMOVPS Y10, Y15, (DI)
+	ADDQ BX, DI
+	CMPQ R9, $3
+	JEQ done
+	VMASKMOVPS Y11, Y15, (DI)
+	ADDQ BX, DI
+	CMPQ R9, $4
+	JEQ done
+	VMASKMOVPS Y4, Y15, (DI)
+	ADDQ BX, DI
+	CMPQ R9, $5
+	JEQ done
+	VMASKMOVPS Y5, Y15, (DI)
+	ADDQ BX, DI
+	CMPQ R9, $6
+	JEQ done
+	VMASKMOVPS Y6, Y15, (DI)
+	ADDQ BX, DI
+	CMPQ R9, $7
+	JEQ done
+	VMASKMOVPS Y7, Y15, (DI)
+	ADDQ BX, DI
+	JMP done
+whole:
+	VMOVUPS Y8, (DI)
+	ADDQ BX, DI
+	CMPQ R9, $1
+	JEQ done
+	VMOVUPS Y9, (DI)
+	ADDQ BX, DI
+	CMPQ R9, $2
+	JEQ done
+	VMOVUPS Y10, (DI)
+	ADDQ BX, DI
+	CMPQ R9, $3
+	JEQ done
+	VMOVUPS Y11, (DI)
+	ADDQ BX, DI
+	CMPQ R9, $4
+	JEQ done
+	VMOVUPS Y4, (DI)
+	ADDQ BX, DI
+	CMPQ R9, $5
+	JEQ done
+	VMOVUPS Y5, (DI)
+	ADDQ BX, DI
+	CMPQ R9, $6
+	JEQ done
+	VMOVUPS Y6, (DI)
+	ADDQ BX, DI
+	CMPQ R9, $7
+	JEQ done
+	VMOVUPS Y7, (DI)
+	ADDQ BX, DI
+done:
 	VZEROUPPER
 	RET
 

@@ -291,6 +291,9 @@ func avx512t14x2(t *tile[float32])
 //go:noescape
 func avx512Transpose(dst *float32, ds int, src *float32, ss int, squares int)
 
+//go:noescape
+func avx512TransposePart(dst *float32, ds int, src *float32, ss int, rows, columns int)
+
 // avx512Dots runs the micro-kernel for rows x cols sums of products.
 func avx512Dots(rows, cols int, t *tile[float32]) {
 	switch rows<<3 | cols {
@@ -1102,6 +1105,9 @@ func avx2t6x2m(t *tile[float32])
 
 //go:noescape
 func avx2Transpose(dst *float32, ds int, src *float32, ss int, squares int)
+
+//go:noescape
+func avx2TransposePart(dst *float32, ds int, src *float32, ss int, rows, columns int)
 
 // avx2Dots runs the micro-kernel for rows x cols sums of products.
 func avx2Dots(rows, cols int, t *tile[float32]) {

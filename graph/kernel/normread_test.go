@@ -195,12 +195,14 @@ func TestNormReadWarmAllocatesNothing(t *testing.T) {
 }
 
 // BenchmarkNormRead measures the reads of a feed-forward block and of an attention of the two
-// smaller models, with more tokens than fit into the caches.
+// smaller models, with more tokens than fit into the caches, and reads of narrow models.
 func BenchmarkNormRead(b *testing.B) {
 	for _, d := range []NormReadParams{
 		{Tokens: 4096, R: 8, Dk: 32, Dv: 32, Eps: 1e-6},
 		{Tokens: 4096, R: 24, Dk: 32, Dv: 32, Eps: 1e-6},
 		{Tokens: 2048, R: 36, Dk: 32, Dv: 64, Eps: 1e-6},
+		{Tokens: 1024, R: 12, Dk: 32, Dv: 8, Eps: 1e-6},
+		{Tokens: 1024, R: 24, Dk: 32, Dv: 15, Eps: 1e-6},
 	} {
 		benchmarkNormRead(b, d)
 	}

@@ -117,7 +117,7 @@ func TestStreamAllocatesNothingWarm(t *testing.T) {
 // BenchmarkStream measures the three kernels at the sizes of the presets (r of a feed-forward, and
 // three times that for queries, keys and values).
 func BenchmarkStream(b *testing.B) {
-	for _, s := range []streamCase{{4096, 8, 32, 32}, {4096, 12, 32, 64}, {4096, 36, 32, 64}, {4096, 16, 64, 64}, {4096, 48, 64, 64}} {
+	for _, s := range []streamCase{{4096, 8, 32, 32}, {4096, 12, 32, 64}, {4096, 36, 32, 64}, {4096, 16, 64, 64}, {4096, 48, 64, 64}, {1024, 4, 32, 8}, {1024, 8, 32, 15}} {
 		benchmarkStream(b, s)
 	}
 }

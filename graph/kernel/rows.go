@@ -60,6 +60,23 @@ func (r Rows[T]) readTo(p path, dst []T, at int) {
 	}
 }
 
+// readRows copies n rows of width elements, the first at index at and ld apart, into dst, where they
+// follow one another.
+func (r Rows[T]) readRows(p path, dst []T, at, ld, width, n int) {
+	if r.halves != nil || width%8 != 0 || width > 32 {
+		for i := range n {
+			r.readTo(p, dst[i*width:][:width], at+i*ld)
+		}
+		return
+	}
+	for i := range n { // short rows, faster without a call for each
+		to, from := dst[i*width:][:width], r.floats[at+i*ld:][:width]
+		for len(to) >= 8 && len(from) >= 8 {
+			*(*[8]T)(to), to, from = *(*[8]T)(from), to[8:], from[8:]
+		}
+	}
+}
+
 // target returns the memory in which a kernel computes the n elements from index at on: in place,
 // or the first n elements of room, from which write rounds them. For no tensor it returns nil.
 func (r Rows[T]) target(room []T, at, n int) []T {

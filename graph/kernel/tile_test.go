@@ -90,7 +90,7 @@ func testMicrokernel(t *testing.T, kernels *microkernels, c microkernelCase) {
 // TestTranspose covers whole squares, edges, and both.
 func TestTranspose(t *testing.T) {
 	forEachPath[float32](t, func(t *testing.T, p path) {
-		for _, s := range [][2]int{{1, 1}, {3, 40}, {8, 8}, {16, 16}, {16, 48}, {33, 17}, {17, 33}, {64, 65}, {40, 7}} {
+		for _, s := range [][2]int{{1, 1}, {3, 40}, {8, 8}, {16, 16}, {16, 48}, {33, 17}, {17, 33}, {64, 65}, {40, 7}, {32, 8}, {9, 8}, {32, 15}, {12, 24}} {
 			rows, columns := s[0], s[1]
 			ss, ds := columns+3, rows+5
 			src := uniformSlice[float32](rand.New(rand.NewPCG(1, 2)), rows*ss)

@@ -1773,6 +1773,534 @@ done:
 	VZEROUPPER
 	RET
 
+// func avx2DistancesMax(x *float32, n int, slope float32, far float32) (largest float32)
+TEXT ·avx2DistancesMax(SB), NOSPLIT, $0-28
+	MOVQ x+0(FP), DI
+	MOVQ n+8(FP), CX
+	VBROADCASTSS slope+16(FP), Y13
+	VBROADCASTSS far+20(FP), Y12
+	VMOVUPS minusInf<>(SB), Y3
+	VSUBPS count<>(SB), Y12, Y4
+	XORL AX, AX
+	SUBQ $8, CX
+	JLT few
+group:
+	VMOVUPS minusInf<>(SB), Y1
+	VMOVUPS 0(DI)(AX*1), Y0
+	VMOVAPS Y4, Y2
+	VFNMADD231PS Y13, Y2, Y0
+	VSUBPS lanesSingle<>(SB), Y4, Y4
+	VMAXPS Y3, Y0, Y3
+	VMOVUPS Y0, 0(DI)(AX*1)
+	ADDQ $32, AX
+	SUBQ $8, CX
+	JGE group
+few:
+rest:
+	ADDQ $8, CX
+	JZ done
+	LEAQ masks<>(SB), R11
+	SHLQ $2, CX
+	SUBQ CX, R11
+	VMOVUPS 32(R11), Y15
+	VMOVUPS minusInf<>(SB), Y1
+	VMASKMOVPS 0(DI)(AX*1), Y15, Y0
+	VBLENDVPS Y15, Y0, Y1, Y0
+	VMOVAPS Y4, Y2
+	VFNMADD231PS Y13, Y2, Y0
+	VSUBPS lanesSingle<>(SB), Y4, Y4
+	VMAXPS Y3, Y0, Y3
+	VMASKMOVPS Y0, Y15, 0(DI)(AX*1)
+done:
+	VEXTRACTF128 $1, Y3, X0
+	VMAXPS X0, X3, X3
+	VPERMILPS $0x4e, X3, X0
+	VMAXPS X0, X3, X3
+	VPERMILPS $0xb1, X3, X0
+	VMAXPS X0, X3, X3
+	VMOVSS X3, largest+24(FP)
+	VZEROUPPER
+	RET
+
+// func avx2DistancesMaxPadded(x *float32, n int, slope float32, far float32) (largest float32)
+TEXT ·avx2DistancesMaxPadded(SB), NOSPLIT, $0-28
+	MOVQ x+0(FP), DI
+	MOVQ n+8(FP), CX
+	VBROADCASTSS slope+16(FP), Y13
+	VBROADCASTSS far+20(FP), Y12
+	VMOVUPS minusInf<>(SB), Y3
+	VSUBPS count<>(SB), Y12, Y4
+	XORL AX, AX
+	SUBQ $8, CX
+	JLT few
+group:
+	VMOVUPS minusInf<>(SB), Y1
+	VMOVUPS 0(DI)(AX*1), Y0
+	VMOVAPS Y4, Y2
+	VFNMADD231PS Y13, Y2, Y0
+	VSUBPS lanesSingle<>(SB), Y4, Y4
+	VMAXPS Y3, Y0, Y3
+	VMOVUPS Y0, 0(DI)(AX*1)
+	ADDQ $32, AX
+	SUBQ $8, CX
+	JGE group
+few:
+rest:
+	ADDQ $8, CX
+	JZ done
+	LEAQ masks<>(SB), R11
+	SHLQ $2, CX
+	SUBQ CX, R11
+	VMOVUPS 32(R11), Y15
+	VMOVUPS minusInf<>(SB), Y1
+	VMASKMOVPS 0(DI)(AX*1), Y15, Y0
+	VBLENDVPS Y15, Y0, Y1, Y0
+	VMOVAPS Y4, Y2
+	VFNMADD231PS Y13, Y2, Y0
+	VSUBPS lanesSingle<>(SB), Y4, Y4
+	VMAXPS Y3, Y0, Y3
+	VMOVUPS Y0, 0(DI)(AX*1)
+done:
+	VEXTRACTF128 $1, Y3, X0
+	VMAXPS X0, X3, X3
+	VPERMILPS $0x4e, X3, X0
+	VMAXPS X0, X3, X3
+	VPERMILPS $0xb1, X3, X0
+	VMAXPS X0, X3, X3
+	VMOVSS X3, largest+24(FP)
+	VZEROUPPER
+	RET
+
+// func avx2ExpSingle(x *float32, n int, shift float32) (sum float64)
+TEXT ·avx2ExpSingle(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), DI
+	MOVQ n+8(FP), CX
+	VBROADCASTSS shift+16(FP), Y13
+	VXORPS X8, X8, X8
+	VXORPS X9, X9, X9
+	XORL AX, AX
+	SUBQ $16, CX
+	JLT few
+group:
+	VMOVUPS 0(DI)(AX*1), Y0
+	VSUBPS Y13, Y0, Y0
+	VMOVUPS expSingleLow<>(SB), Y1
+	VMAXPS Y0, Y1, Y0
+	VMOVUPS expSingleTop<>(SB), Y1
+	VMINPS Y0, Y1, Y0
+	VMOVUPS exp2bias<>(SB), Y1
+	VFMADD231PS log2eHigh<>(SB), Y0, Y1
+	VSUBPS exp2bias<>(SB), Y1, Y2
+	VFMSUB231PS log2eHigh<>(SB), Y0, Y2
+	VFMADD231PS log2eLow<>(SB), Y0, Y2
+	VMOVUPS exp2s6<>(SB), Y3
+	VFMADD213PS exp2s5<>(SB), Y2, Y3
+	VFMADD213PS exp2s4<>(SB), Y2, Y3
+	VFMADD213PS exp2s3<>(SB), Y2, Y3
+	VFMADD213PS exp2s2<>(SB), Y2, Y3
+	VFMADD213PS exp2s1<>(SB), Y2, Y3
+	VFMADD213PS oneSingle<>(SB), Y2, Y3
+	VPSLLD $23, Y1, Y1
+	VMULPS Y1, Y3, Y3
+	VMOVUPS Y3, 0(DI)(AX*1)
+	VADDPS Y3, Y8, Y8
+	VMOVUPS 32(DI)(AX*1), Y4
+	VSUBPS Y13, Y4, Y4
+	VMOVUPS expSingleLow<>(SB), Y5
+	VMAXPS Y4, Y5, Y4
+	VMOVUPS expSingleTop<>(SB), Y5
+	VMINPS Y4, Y5, Y4
+	VMOVUPS exp2bias<>(SB), Y5
+	VFMADD231PS log2eHigh<>(SB), Y4, Y5
+	VSUBPS exp2bias<>(SB), Y5, Y6
+	VFMSUB231PS log2eHigh<>(SB), Y4, Y6
+	VFMADD231PS log2eLow<>(SB), Y4, Y6
+	VMOVUPS exp2s6<>(SB), Y7
+	VFMADD213PS exp2s5<>(SB), Y6, Y7
+	VFMADD213PS exp2s4<>(SB), Y6, Y7
+	VFMADD213PS exp2s3<>(SB), Y6, Y7
+	VFMADD213PS exp2s2<>(SB), Y6, Y7
+	VFMADD213PS exp2s1<>(SB), Y6, Y7
+	VFMADD213PS oneSingle<>(SB), Y6, Y7
+	VPSLLD $23, Y5, Y5
+	VMULPS Y5, Y7, Y7
+	VMOVUPS Y7, 32(DI)(AX*1)
+	VADDPS Y7, Y9, Y9
+	ADDQ $64, AX
+	SUBQ $16, CX
+	JGE group
+few:
+	ADDQ $8, CX
+	JLT rest
+one:
+	VMOVUPS 0(DI)(AX*1), Y0
+	VSUBPS Y13, Y0, Y0
+	VMOVUPS expSingleLow<>(SB), Y1
+	VMAXPS Y0, Y1, Y0
+	VMOVUPS expSingleTop<>(SB), Y1
+	VMINPS Y0, Y1, Y0
+	VMOVUPS exp2bias<>(SB), Y1
+	VFMADD231PS log2eHigh<>(SB), Y0, Y1
+	VSUBPS exp2bias<>(SB), Y1, Y2
+	VFMSUB231PS log2eHigh<>(SB), Y0, Y2
+	VFMADD231PS log2eLow<>(SB), Y0, Y2
+	VMOVUPS exp2s6<>(SB), Y3
+	VFMADD213PS exp2s5<>(SB), Y2, Y3
+	VFMADD213PS exp2s4<>(SB), Y2, Y3
+	VFMADD213PS exp2s3<>(SB), Y2, Y3
+	VFMADD213PS exp2s2<>(SB), Y2, Y3
+	VFMADD213PS exp2s1<>(SB), Y2, Y3
+	VFMADD213PS oneSingle<>(SB), Y2, Y3
+	VPSLLD $23, Y1, Y1
+	VMULPS Y1, Y3, Y3
+	VMOVUPS Y3, 0(DI)(AX*1)
+	VADDPS Y3, Y8, Y8
+	ADDQ $32, AX
+	SUBQ $8, CX
+	JGE one
+rest:
+	ADDQ $8, CX
+	JZ done
+	LEAQ masks<>(SB), R11
+	SHLQ $2, CX
+	SUBQ CX, R11
+	VMOVUPS 32(R11), Y15
+	VMASKMOVPS 0(DI)(AX*1), Y15, Y0
+	VSUBPS Y13, Y0, Y0
+	VMOVUPS expSingleLow<>(SB), Y1
+	VMAXPS Y0, Y1, Y0
+	VMOVUPS expSingleTop<>(SB), Y1
+	VMINPS Y0, Y1, Y0
+	VMOVUPS exp2bias<>(SB), Y1
+	VFMADD231PS log2eHigh<>(SB), Y0, Y1
+	VSUBPS exp2bias<>(SB), Y1, Y2
+	VFMSUB231PS log2eHigh<>(SB), Y0, Y2
+	VFMADD231PS log2eLow<>(SB), Y0, Y2
+	VMOVUPS exp2s6<>(SB), Y3
+	VFMADD213PS exp2s5<>(SB), Y2, Y3
+	VFMADD213PS exp2s4<>(SB), Y2, Y3
+	VFMADD213PS exp2s3<>(SB), Y2, Y3
+	VFMADD213PS exp2s2<>(SB), Y2, Y3
+	VFMADD213PS exp2s1<>(SB), Y2, Y3
+	VFMADD213PS oneSingle<>(SB), Y2, Y3
+	VPSLLD $23, Y1, Y1
+	VMULPS Y1, Y3, Y3
+	VANDPS Y15, Y3, Y3
+	VMASKMOVPS Y3, Y15, 0(DI)(AX*1)
+	VADDPS Y3, Y8, Y8
+done:
+	VADDPS Y9, Y8, Y8
+	VEXTRACTF128 $1, Y8, X0
+	VCVTPS2PD X0, Y0
+	VCVTPS2PD X8, Y8
+	VADDPD Y0, Y8, Y8
+	VEXTRACTF128 $1, Y8, X0
+	VADDPD X0, X8, X8
+	VUNPCKHPD X8, X8, X0
+	VADDSD X0, X8, X8
+	VMOVSD X8, sum+24(FP)
+	VZEROUPPER
+	RET
+
+// func avx2ExpSinglePadded(x *float32, n int, shift float32) (sum float64)
+TEXT ·avx2ExpSinglePadded(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), DI
+	MOVQ n+8(FP), CX
+	VBROADCASTSS shift+16(FP), Y13
+	VXORPS X8, X8, X8
+	VXORPS X9, X9, X9
+	XORL AX, AX
+	SUBQ $16, CX
+	JLT few
+group:
+	VMOVUPS 0(DI)(AX*1), Y0
+	VSUBPS Y13, Y0, Y0
+	VMOVUPS expSingleLow<>(SB), Y1
+	VMAXPS Y0, Y1, Y0
+	VMOVUPS expSingleTop<>(SB), Y1
+	VMINPS Y0, Y1, Y0
+	VMOVUPS exp2bias<>(SB), Y1
+	VFMADD231PS log2eHigh<>(SB), Y0, Y1
+	VSUBPS exp2bias<>(SB), Y1, Y2
+	VFMSUB231PS log2eHigh<>(SB), Y0, Y2
+	VFMADD231PS log2eLow<>(SB), Y0, Y2
+	VMOVUPS exp2s6<>(SB), Y3
+	VFMADD213PS exp2s5<>(SB), Y2, Y3
+	VFMADD213PS exp2s4<>(SB), Y2, Y3
+	VFMADD213PS exp2s3<>(SB), Y2, Y3
+	VFMADD213PS exp2s2<>(SB), Y2, Y3
+	VFMADD213PS exp2s1<>(SB), Y2, Y3
+	VFMADD213PS oneSingle<>(SB), Y2, Y3
+	VPSLLD $23, Y1, Y1
+	VMULPS Y1, Y3, Y3
+	VMOVUPS Y3, 0(DI)(AX*1)
+	VADDPS Y3, Y8, Y8
+	VMOVUPS 32(DI)(AX*1), Y4
+	VSUBPS Y13, Y4, Y4
+	VMOVUPS expSingleLow<>(SB), Y5
+	VMAXPS Y4, Y5, Y4
+	VMOVUPS expSingleTop<>(SB), Y5
+	VMINPS Y4, Y5, Y4
+	VMOVUPS exp2bias<>(SB), Y5
+	VFMADD231PS log2eHigh<>(SB), Y4, Y5
+	VSUBPS exp2bias<>(SB), Y5, Y6
+	VFMSUB231PS log2eHigh<>(SB), Y4, Y6
+	VFMADD231PS log2eLow<>(SB), Y4, Y6
+	VMOVUPS exp2s6<>(SB), Y7
+	VFMADD213PS exp2s5<>(SB), Y6, Y7
+	VFMADD213PS exp2s4<>(SB), Y6, Y7
+	VFMADD213PS exp2s3<>(SB), Y6, Y7
+	VFMADD213PS exp2s2<>(SB), Y6, Y7
+	VFMADD213PS exp2s1<>(SB), Y6, Y7
+	VFMADD213PS oneSingle<>(SB), Y6, Y7
+	VPSLLD $23, Y5, Y5
+	VMULPS Y5, Y7, Y7
+	VMOVUPS Y7, 32(DI)(AX*1)
+	VADDPS Y7, Y9, Y9
+	ADDQ $64, AX
+	SUBQ $16, CX
+	JGE group
+few:
+	ADDQ $8, CX
+	JLT rest
+one:
+	VMOVUPS 0(DI)(AX*1), Y0
+	VSUBPS Y13, Y0, Y0
+	VMOVUPS expSingleLow<>(SB), Y1
+	VMAXPS Y0, Y1, Y0
+	VMOVUPS expSingleTop<>(SB), Y1
+	VMINPS Y0, Y1, Y0
+	VMOVUPS exp2bias<>(SB), Y1
+	VFMADD231PS log2eHigh<>(SB), Y0, Y1
+	VSUBPS exp2bias<>(SB), Y1, Y2
+	VFMSUB231PS log2eHigh<>(SB), Y0, Y2
+	VFMADD231PS log2eLow<>(SB), Y0, Y2
+	VMOVUPS exp2s6<>(SB), Y3
+	VFMADD213PS exp2s5<>(SB), Y2, Y3
+	VFMADD213PS exp2s4<>(SB), Y2, Y3
+	VFMADD213PS exp2s3<>(SB), Y2, Y3
+	VFMADD213PS exp2s2<>(SB), Y2, Y3
+	VFMADD213PS exp2s1<>(SB), Y2, Y3
+	VFMADD213PS oneSingle<>(SB), Y2, Y3
+	VPSLLD $23, Y1, Y1
+	VMULPS Y1, Y3, Y3
+	VMOVUPS Y3, 0(DI)(AX*1)
+	VADDPS Y3, Y8, Y8
+	ADDQ $32, AX
+	SUBQ $8, CX
+	JGE one
+rest:
+	ADDQ $8, CX
+	JZ done
+	LEAQ masks<>(SB), R11
+	SHLQ $2, CX
+	SUBQ CX, R11
+	VMOVUPS 32(R11), Y15
+	VMASKMOVPS 0(DI)(AX*1), Y15, Y0
+	VSUBPS Y13, Y0, Y0
+	VMOVUPS expSingleLow<>(SB), Y1
+	VMAXPS Y0, Y1, Y0
+	VMOVUPS expSingleTop<>(SB), Y1
+	VMINPS Y0, Y1, Y0
+	VMOVUPS exp2bias<>(SB), Y1
+	VFMADD231PS log2eHigh<>(SB), Y0, Y1
+	VSUBPS exp2bias<>(SB), Y1, Y2
+	VFMSUB231PS log2eHigh<>(SB), Y0, Y2
+	VFMADD231PS log2eLow<>(SB), Y0, Y2
+	VMOVUPS exp2s6<>(SB), Y3
+	VFMADD213PS exp2s5<>(SB), Y2, Y3
+	VFMADD213PS exp2s4<>(SB), Y2, Y3
+	VFMADD213PS exp2s3<>(SB), Y2, Y3
+	VFMADD213PS exp2s2<>(SB), Y2, Y3
+	VFMADD213PS exp2s1<>(SB), Y2, Y3
+	VFMADD213PS oneSingle<>(SB), Y2, Y3
+	VPSLLD $23, Y1, Y1
+	VMULPS Y1, Y3, Y3
+	VANDPS Y15, Y3, Y3
+	VMOVUPS Y3, 0(DI)(AX*1)
+	VADDPS Y3, Y8, Y8
+done:
+	VADDPS Y9, Y8, Y8
+	VEXTRACTF128 $1, Y8, X0
+	VCVTPS2PD X0, Y0
+	VCVTPS2PD X8, Y8
+	VADDPD Y0, Y8, Y8
+	VEXTRACTF128 $1, Y8, X0
+	VADDPD X0, X8, X8
+	VUNPCKHPD X8, X8, X0
+	VADDSD X0, X8, X8
+	VMOVSD X8, sum+24(FP)
+	VZEROUPPER
+	RET
+
+// func avx2SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
+TEXT ·avx2SoftmaxGradient(SB), NOSPLIT, $0-40
+	MOVQ prob+0(FP), DI
+	MOVQ dprob+8(FP), SI
+	MOVQ n+16(FP), CX
+	VBROADCASTSS slope+24(FP), Y13
+	VBROADCASTSS far+28(FP), Y12
+	VBROADCASTSS lse+32(FP), Y11
+	VBROADCASTSS delta+36(FP), Y10
+	VSUBPS count<>(SB), Y12, Y4
+	XORL AX, AX
+	SUBQ $8, CX
+	JLT few
+group:
+	VMOVUPS 0(DI)(AX*1), Y0
+	VFNMADD231PS Y13, Y4, Y0
+	VSUBPS lanesSingle<>(SB), Y4, Y4
+	VSUBPS Y11, Y0, Y0
+	VMOVUPS expSingleLow<>(SB), Y1
+	VMAXPS Y0, Y1, Y0
+	VMOVUPS expSingleTop<>(SB), Y1
+	VMINPS Y0, Y1, Y0
+	VMOVUPS exp2bias<>(SB), Y1
+	VFMADD231PS log2eHigh<>(SB), Y0, Y1
+	VSUBPS exp2bias<>(SB), Y1, Y2
+	VFMSUB231PS log2eHigh<>(SB), Y0, Y2
+	VFMADD231PS log2eLow<>(SB), Y0, Y2
+	VMOVUPS exp2s6<>(SB), Y3
+	VFMADD213PS exp2s5<>(SB), Y2, Y3
+	VFMADD213PS exp2s4<>(SB), Y2, Y3
+	VFMADD213PS exp2s3<>(SB), Y2, Y3
+	VFMADD213PS exp2s2<>(SB), Y2, Y3
+	VFMADD213PS exp2s1<>(SB), Y2, Y3
+	VFMADD213PS oneSingle<>(SB), Y2, Y3
+	VPSLLD $23, Y1, Y1
+	VMULPS Y1, Y3, Y3
+	VMOVUPS Y3, 0(DI)(AX*1)
+	VMOVUPS 0(SI)(AX*1), Y0
+	VSUBPS Y10, Y0, Y0
+	VMULPS Y3, Y0, Y0
+	VMOVUPS Y0, 0(SI)(AX*1)
+	ADDQ $32, AX
+	SUBQ $8, CX
+	JGE group
+few:
+rest:
+	ADDQ $8, CX
+	JZ done
+	LEAQ masks<>(SB), R11
+	SHLQ $2, CX
+	SUBQ CX, R11
+	VMOVUPS 32(R11), Y15
+	VMASKMOVPS 0(DI)(AX*1), Y15, Y0
+	VFNMADD231PS Y13, Y4, Y0
+	VSUBPS lanesSingle<>(SB), Y4, Y4
+	VSUBPS Y11, Y0, Y0
+	VMOVUPS expSingleLow<>(SB), Y1
+	VMAXPS Y0, Y1, Y0
+	VMOVUPS expSingleTop<>(SB), Y1
+	VMINPS Y0, Y1, Y0
+	VMOVUPS exp2bias<>(SB), Y1
+	VFMADD231PS log2eHigh<>(SB), Y0, Y1
+	VSUBPS exp2bias<>(SB), Y1, Y2
+	VFMSUB231PS log2eHigh<>(SB), Y0, Y2
+	VFMADD231PS log2eLow<>(SB), Y0, Y2
+	VMOVUPS exp2s6<>(SB), Y3
+	VFMADD213PS exp2s5<>(SB), Y2, Y3
+	VFMADD213PS exp2s4<>(SB), Y2, Y3
+	VFMADD213PS exp2s3<>(SB), Y2, Y3
+	VFMADD213PS exp2s2<>(SB), Y2, Y3
+	VFMADD213PS exp2s1<>(SB), Y2, Y3
+	VFMADD213PS oneSingle<>(SB), Y2, Y3
+	VPSLLD $23, Y1, Y1
+	VMULPS Y1, Y3, Y3
+	VANDPS Y15, Y3, Y3
+	VMASKMOVPS Y3, Y15, 0(DI)(AX*1)
+	VMASKMOVPS 0(SI)(AX*1), Y15, Y0
+	VSUBPS Y10, Y0, Y0
+	VMULPS Y3, Y0, Y0
+	VMASKMOVPS Y0, Y15, 0(SI)(AX*1)
+done:
+	VZEROUPPER
+	RET
+
+// func avx2SoftmaxGradientPadded(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
+TEXT ·avx2SoftmaxGradientPadded(SB), NOSPLIT, $0-40
+	MOVQ prob+0(FP), DI
+	MOVQ dprob+8(FP), SI
+	MOVQ n+16(FP), CX
+	VBROADCASTSS slope+24(FP), Y13
+	VBROADCASTSS far+28(FP), Y12
+	VBROADCASTSS lse+32(FP), Y11
+	VBROADCASTSS delta+36(FP), Y10
+	VSUBPS count<>(SB), Y12, Y4
+	XORL AX, AX
+	SUBQ $8, CX
+	JLT few
+group:
+	VMOVUPS 0(DI)(AX*1), Y0
+	VFNMADD231PS Y13, Y4, Y0
+	VSUBPS lanesSingle<>(SB), Y4, Y4
+	VSUBPS Y11, Y0, Y0
+	VMOVUPS expSingleLow<>(SB), Y1
+	VMAXPS Y0, Y1, Y0
+	VMOVUPS expSingleTop<>(SB), Y1
+	VMINPS Y0, Y1, Y0
+	VMOVUPS exp2bias<>(SB), Y1
+	VFMADD231PS log2eHigh<>(SB), Y0, Y1
+	VSUBPS exp2bias<>(SB), Y1, Y2
+	VFMSUB231PS log2eHigh<>(SB), Y0, Y2
+	VFMADD231PS log2eLow<>(SB), Y0, Y2
+	VMOVUPS exp2s6<>(SB), Y3
+	VFMADD213PS exp2s5<>(SB), Y2, Y3
+	VFMADD213PS exp2s4<>(SB), Y2, Y3
+	VFMADD213PS exp2s3<>(SB), Y2, Y3
+	VFMADD213PS exp2s2<>(SB), Y2, Y3
+	VFMADD213PS exp2s1<>(SB), Y2, Y3
+	VFMADD213PS oneSingle<>(SB), Y2, Y3
+	VPSLLD $23, Y1, Y1
+	VMULPS Y1, Y3, Y3
+	VMOVUPS Y3, 0(DI)(AX*1)
+	VMOVUPS 0(SI)(AX*1), Y0
+	VSUBPS Y10, Y0, Y0
+	VMULPS Y3, Y0, Y0
+	VMOVUPS Y0, 0(SI)(AX*1)
+	ADDQ $32, AX
+	SUBQ $8, CX
+	JGE group
+few:
+rest:
+	ADDQ $8, CX
+	JZ done
+	LEAQ masks<>(SB), R11
+	SHLQ $2, CX
+	SUBQ CX, R11
+	VMOVUPS 32(R11), Y15
+	VMASKMOVPS 0(DI)(AX*1), Y15, Y0
+	VFNMADD231PS Y13, Y4, Y0
+	VSUBPS lanesSingle<>(SB), Y4, Y4
+	VSUBPS Y11, Y0, Y0
+	VMOVUPS expSingleLow<>(SB), Y1
+	VMAXPS Y0, Y1, Y0
+	VMOVUPS expSingleTop<>(SB), Y1
+	VMINPS Y0, Y1, Y0
+	VMOVUPS exp2bias<>(SB), Y1
+	VFMADD231PS log2eHigh<>(SB), Y0, Y1
+	VSUBPS exp2bias<>(SB), Y1, Y2
+	VFMSUB231PS log2eHigh<>(SB), Y0, Y2
+	VFMADD231PS log2eLow<>(SB), Y0, Y2
+	VMOVUPS exp2s6<>(SB), Y3
+	VFMADD213PS exp2s5<>(SB), Y2, Y3
+	VFMADD213PS exp2s4<>(SB), Y2, Y3
+	VFMADD213PS exp2s3<>(SB), Y2, Y3
+	VFMADD213PS exp2s2<>(SB), Y2, Y3
+	VFMADD213PS exp2s1<>(SB), Y2, Y3
+	VFMADD213PS oneSingle<>(SB), Y2, Y3
+	VPSLLD $23, Y1, Y1
+	VMULPS Y1, Y3, Y3
+	VANDPS Y15, Y3, Y3
+	VMOVUPS Y3, 0(DI)(AX*1)
+	VMASKMOVPS 0(SI)(AX*1), Y15, Y0
+	VSUBPS Y10, Y0, Y0
+	VMULPS Y3, Y0, Y0
+	VMOVUPS Y0, 0(SI)(AX*1)
+done:
+	VZEROUPPER
+	RET
+
 // func avx2Max(x *float32, n int) (largest float32)
 TEXT ·avx2Max(SB), NOSPLIT, $0-20
 	MOVQ x+0(FP), DI
@@ -1832,55 +2360,6 @@ done:
 	VPERMILPS $0xb1, X8, X0
 	VMAXPS X0, X8, X8
 	VMOVSS X8, largest+16(FP)
-	VZEROUPPER
-	RET
-
-// func avx2DistancesMax(x *float32, n int, slope float32, far float32) (largest float32)
-TEXT ·avx2DistancesMax(SB), NOSPLIT, $0-28
-	MOVQ x+0(FP), DI
-	MOVQ n+8(FP), CX
-	VBROADCASTSS slope+16(FP), Y13
-	VBROADCASTSS far+20(FP), Y12
-	VMOVUPS minusInf<>(SB), Y3
-	VSUBPS count<>(SB), Y12, Y4
-	XORL AX, AX
-	SUBQ $8, CX
-	JLT few
-group:
-	VMOVUPS minusInf<>(SB), Y1
-	VMOVUPS 0(DI)(AX*1), Y0
-	VMOVAPS Y4, Y2
-	VFNMADD231PS Y13, Y2, Y0
-	VSUBPS lanesSingle<>(SB), Y4, Y4
-	VMAXPS Y3, Y0, Y3
-	VMOVUPS Y0, 0(DI)(AX*1)
-	ADDQ $32, AX
-	SUBQ $8, CX
-	JGE group
-few:
-rest:
-	ADDQ $8, CX
-	JZ done
-	LEAQ masks<>(SB), R11
-	SHLQ $2, CX
-	SUBQ CX, R11
-	VMOVUPS 32(R11), Y15
-	VMOVUPS minusInf<>(SB), Y1
-	VMASKMOVPS 0(DI)(AX*1), Y15, Y0
-	VBLENDVPS Y15, Y0, Y1, Y0
-	VMOVAPS Y4, Y2
-	VFNMADD231PS Y13, Y2, Y0
-	VSUBPS lanesSingle<>(SB), Y4, Y4
-	VMAXPS Y3, Y0, Y3
-	VMASKMOVPS Y0, Y15, 0(DI)(AX*1)
-done:
-	VEXTRACTF128 $1, Y3, X0
-	VMAXPS X0, X3, X3
-	VPERMILPS $0x4e, X3, X0
-	VMAXPS X0, X3, X3
-	VPERMILPS $0xb1, X3, X0
-	VMAXPS X0, X3, X3
-	VMOVSS X3, largest+24(FP)
 	VZEROUPPER
 	RET
 
@@ -2164,220 +2643,6 @@ done:
 	VUNPCKHPD X10, X10, X0
 	VADDSD X0, X10, X10
 	VMOVSD X10, sum+24(FP)
-	VZEROUPPER
-	RET
-
-// func avx2ExpSingle(x *float32, n int, shift float32) (sum float64)
-TEXT ·avx2ExpSingle(SB), NOSPLIT, $0-32
-	MOVQ x+0(FP), DI
-	MOVQ n+8(FP), CX
-	VBROADCASTSS shift+16(FP), Y13
-	VXORPS X8, X8, X8
-	VXORPS X9, X9, X9
-	XORL AX, AX
-	SUBQ $16, CX
-	JLT few
-group:
-	VMOVUPS 0(DI)(AX*1), Y0
-	VSUBPS Y13, Y0, Y0
-	VMOVUPS expSingleLow<>(SB), Y1
-	VMAXPS Y0, Y1, Y0
-	VMOVUPS expSingleTop<>(SB), Y1
-	VMINPS Y0, Y1, Y0
-	VMOVUPS exp2bias<>(SB), Y1
-	VFMADD231PS log2eHigh<>(SB), Y0, Y1
-	VSUBPS exp2bias<>(SB), Y1, Y2
-	VFMSUB231PS log2eHigh<>(SB), Y0, Y2
-	VFMADD231PS log2eLow<>(SB), Y0, Y2
-	VMOVUPS exp2s6<>(SB), Y3
-	VFMADD213PS exp2s5<>(SB), Y2, Y3
-	VFMADD213PS exp2s4<>(SB), Y2, Y3
-	VFMADD213PS exp2s3<>(SB), Y2, Y3
-	VFMADD213PS exp2s2<>(SB), Y2, Y3
-	VFMADD213PS exp2s1<>(SB), Y2, Y3
-	VFMADD213PS oneSingle<>(SB), Y2, Y3
-	VPSLLD $23, Y1, Y1
-	VMULPS Y1, Y3, Y3
-	VMOVUPS Y3, 0(DI)(AX*1)
-	VADDPS Y3, Y8, Y8
-	VMOVUPS 32(DI)(AX*1), Y4
-	VSUBPS Y13, Y4, Y4
-	VMOVUPS expSingleLow<>(SB), Y5
-	VMAXPS Y4, Y5, Y4
-	VMOVUPS expSingleTop<>(SB), Y5
-	VMINPS Y4, Y5, Y4
-	VMOVUPS exp2bias<>(SB), Y5
-	VFMADD231PS log2eHigh<>(SB), Y4, Y5
-	VSUBPS exp2bias<>(SB), Y5, Y6
-	VFMSUB231PS log2eHigh<>(SB), Y4, Y6
-	VFMADD231PS log2eLow<>(SB), Y4, Y6
-	VMOVUPS exp2s6<>(SB), Y7
-	VFMADD213PS exp2s5<>(SB), Y6, Y7
-	VFMADD213PS exp2s4<>(SB), Y6, Y7
-	VFMADD213PS exp2s3<>(SB), Y6, Y7
-	VFMADD213PS exp2s2<>(SB), Y6, Y7
-	VFMADD213PS exp2s1<>(SB), Y6, Y7
-	VFMADD213PS oneSingle<>(SB), Y6, Y7
-	VPSLLD $23, Y5, Y5
-	VMULPS Y5, Y7, Y7
-	VMOVUPS Y7, 32(DI)(AX*1)
-	VADDPS Y7, Y9, Y9
-	ADDQ $64, AX
-	SUBQ $16, CX
-	JGE group
-few:
-	ADDQ $8, CX
-	JLT rest
-one:
-	VMOVUPS 0(DI)(AX*1), Y0
-	VSUBPS Y13, Y0, Y0
-	VMOVUPS expSingleLow<>(SB), Y1
-	VMAXPS Y0, Y1, Y0
-	VMOVUPS expSingleTop<>(SB), Y1
-	VMINPS Y0, Y1, Y0
-	VMOVUPS exp2bias<>(SB), Y1
-	VFMADD231PS log2eHigh<>(SB), Y0, Y1
-	VSUBPS exp2bias<>(SB), Y1, Y2
-	VFMSUB231PS log2eHigh<>(SB), Y0, Y2
-	VFMADD231PS log2eLow<>(SB), Y0, Y2
-	VMOVUPS exp2s6<>(SB), Y3
-	VFMADD213PS exp2s5<>(SB), Y2, Y3
-	VFMADD213PS exp2s4<>(SB), Y2, Y3
-	VFMADD213PS exp2s3<>(SB), Y2, Y3
-	VFMADD213PS exp2s2<>(SB), Y2, Y3
-	VFMADD213PS exp2s1<>(SB), Y2, Y3
-	VFMADD213PS oneSingle<>(SB), Y2, Y3
-	VPSLLD $23, Y1, Y1
-	VMULPS Y1, Y3, Y3
-	VMOVUPS Y3, 0(DI)(AX*1)
-	VADDPS Y3, Y8, Y8
-	ADDQ $32, AX
-	SUBQ $8, CX
-	JGE one
-rest:
-	ADDQ $8, CX
-	JZ done
-	LEAQ masks<>(SB), R11
-	SHLQ $2, CX
-	SUBQ CX, R11
-	VMOVUPS 32(R11), Y15
-	VMASKMOVPS 0(DI)(AX*1), Y15, Y0
-	VSUBPS Y13, Y0, Y0
-	VMOVUPS expSingleLow<>(SB), Y1
-	VMAXPS Y0, Y1, Y0
-	VMOVUPS expSingleTop<>(SB), Y1
-	VMINPS Y0, Y1, Y0
-	VMOVUPS exp2bias<>(SB), Y1
-	VFMADD231PS log2eHigh<>(SB), Y0, Y1
-	VSUBPS exp2bias<>(SB), Y1, Y2
-	VFMSUB231PS log2eHigh<>(SB), Y0, Y2
-	VFMADD231PS log2eLow<>(SB), Y0, Y2
-	VMOVUPS exp2s6<>(SB), Y3
-	VFMADD213PS exp2s5<>(SB), Y2, Y3
-	VFMADD213PS exp2s4<>(SB), Y2, Y3
-	VFMADD213PS exp2s3<>(SB), Y2, Y3
-	VFMADD213PS exp2s2<>(SB), Y2, Y3
-	VFMADD213PS exp2s1<>(SB), Y2, Y3
-	VFMADD213PS oneSingle<>(SB), Y2, Y3
-	VPSLLD $23, Y1, Y1
-	VMULPS Y1, Y3, Y3
-	VMASKMOVPS Y3, Y15, 0(DI)(AX*1)
-	VANDPS Y15, Y3, Y3
-	VADDPS Y3, Y8, Y8
-done:
-	VADDPS Y9, Y8, Y8
-	VEXTRACTF128 $1, Y8, X0
-	VCVTPS2PD X0, Y0
-	VCVTPS2PD X8, Y8
-	VADDPD Y0, Y8, Y8
-	VEXTRACTF128 $1, Y8, X0
-	VADDPD X0, X8, X8
-	VUNPCKHPD X8, X8, X0
-	VADDSD X0, X8, X8
-	VMOVSD X8, sum+24(FP)
-	VZEROUPPER
-	RET
-
-// func avx2SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
-TEXT ·avx2SoftmaxGradient(SB), NOSPLIT, $0-40
-	MOVQ prob+0(FP), DI
-	MOVQ dprob+8(FP), SI
-	MOVQ n+16(FP), CX
-	VBROADCASTSS slope+24(FP), Y13
-	VBROADCASTSS far+28(FP), Y12
-	VBROADCASTSS lse+32(FP), Y11
-	VBROADCASTSS delta+36(FP), Y10
-	VSUBPS count<>(SB), Y12, Y4
-	XORL AX, AX
-	SUBQ $8, CX
-	JLT few
-group:
-	VMOVUPS 0(DI)(AX*1), Y0
-	VFNMADD231PS Y13, Y4, Y0
-	VSUBPS lanesSingle<>(SB), Y4, Y4
-	VSUBPS Y11, Y0, Y0
-	VMOVUPS expSingleLow<>(SB), Y1
-	VMAXPS Y0, Y1, Y0
-	VMOVUPS expSingleTop<>(SB), Y1
-	VMINPS Y0, Y1, Y0
-	VMOVUPS exp2bias<>(SB), Y1
-	VFMADD231PS log2eHigh<>(SB), Y0, Y1
-	VSUBPS exp2bias<>(SB), Y1, Y2
-	VFMSUB231PS log2eHigh<>(SB), Y0, Y2
-	VFMADD231PS log2eLow<>(SB), Y0, Y2
-	VMOVUPS exp2s6<>(SB), Y3
-	VFMADD213PS exp2s5<>(SB), Y2, Y3
-	VFMADD213PS exp2s4<>(SB), Y2, Y3
-	VFMADD213PS exp2s3<>(SB), Y2, Y3
-	VFMADD213PS exp2s2<>(SB), Y2, Y3
-	VFMADD213PS exp2s1<>(SB), Y2, Y3
-	VFMADD213PS oneSingle<>(SB), Y2, Y3
-	VPSLLD $23, Y1, Y1
-	VMULPS Y1, Y3, Y3
-	VMOVUPS Y3, 0(DI)(AX*1)
-	VMOVUPS 0(SI)(AX*1), Y0
-	VSUBPS Y10, Y0, Y0
-	VMULPS Y3, Y0, Y0
-	VMOVUPS Y0, 0(SI)(AX*1)
-	ADDQ $32, AX
-	SUBQ $8, CX
-	JGE group
-few:
-rest:
-	ADDQ $8, CX
-	JZ done
-	LEAQ masks<>(SB), R11
-	SHLQ $2, CX
-	SUBQ CX, R11
-	VMOVUPS 32(R11), Y15
-	VMASKMOVPS 0(DI)(AX*1), Y15, Y0
-	VFNMADD231PS Y13, Y4, Y0
-	VSUBPS lanesSingle<>(SB), Y4, Y4
-	VSUBPS Y11, Y0, Y0
-	VMOVUPS expSingleLow<>(SB), Y1
-	VMAXPS Y0, Y1, Y0
-	VMOVUPS expSingleTop<>(SB), Y1
-	VMINPS Y0, Y1, Y0
-	VMOVUPS exp2bias<>(SB), Y1
-	VFMADD231PS log2eHigh<>(SB), Y0, Y1
-	VSUBPS exp2bias<>(SB), Y1, Y2
-	VFMSUB231PS log2eHigh<>(SB), Y0, Y2
-	VFMADD231PS log2eLow<>(SB), Y0, Y2
-	VMOVUPS exp2s6<>(SB), Y3
-	VFMADD213PS exp2s5<>(SB), Y2, Y3
-	VFMADD213PS exp2s4<>(SB), Y2, Y3
-	VFMADD213PS exp2s3<>(SB), Y2, Y3
-	VFMADD213PS exp2s2<>(SB), Y2, Y3
-	VFMADD213PS exp2s1<>(SB), Y2, Y3
-	VFMADD213PS oneSingle<>(SB), Y2, Y3
-	VPSLLD $23, Y1, Y1
-	VMULPS Y1, Y3, Y3
-	VMASKMOVPS Y3, Y15, 0(DI)(AX*1)
-	VMASKMOVPS 0(SI)(AX*1), Y15, Y0
-	VSUBPS Y10, Y0, Y0
-	VMULPS Y3, Y0, Y0
-	VMASKMOVPS Y0, Y15, 0(SI)(AX*1)
-done:
 	VZEROUPPER
 	RET
 

@@ -275,6 +275,110 @@ func avx512NormGradientAdd(dx *float32, dy *float32, gain *float32, normal *floa
 //go:noescape
 func avx2NormGradientAdd(dx *float32, dy *float32, gain *float32, normal *float32, addend *float32, n int, meanH float32, meanHN float32, rstd float32)
 
+// fastDistancesMax computes x = x - slope * (far - i) for element i, and the largest of the results; NaN is passed over.
+func fastDistancesMax[T Float](p path, x []T, slope, far T) (largest T) {
+	n := len(x)
+	switch p {
+	case avx512:
+		return T(avx512DistancesMax((*float32)(pointer(x)), n, float32(slope), float32(far)))
+	default:
+		return T(avx2DistancesMax((*float32)(pointer(x)), n, float32(slope), float32(far)))
+	}
+}
+
+//go:noescape
+func avx512DistancesMax(x *float32, n int, slope float32, far float32) (largest float32)
+
+//go:noescape
+func avx2DistancesMax(x *float32, n int, slope float32, far float32) (largest float32)
+
+// fastDistancesMaxPadded computes x = x - slope * (far - i) for element i, and the largest of the results; NaN is passed over. It sets the elements of the last vector beyond the end to -Inf.
+func fastDistancesMaxPadded[T Float](p path, x []T, slope, far T) (largest T) {
+	n := len(x)
+	switch p {
+	case avx512:
+		return T(avx512DistancesMaxPadded((*float32)(pointer(x)), n, float32(slope), float32(far)))
+	default:
+		return T(avx2DistancesMaxPadded((*float32)(pointer(x)), n, float32(slope), float32(far)))
+	}
+}
+
+//go:noescape
+func avx512DistancesMaxPadded(x *float32, n int, slope float32, far float32) (largest float32)
+
+//go:noescape
+func avx2DistancesMaxPadded(x *float32, n int, slope float32, far float32) (largest float32)
+
+// fastExpSingle computes x = exp(x - shift), see expSingle, and the sum of the results.
+func fastExpSingle[T Float](p path, x []T, shift T) (sum float64) {
+	n := len(x)
+	switch p {
+	case avx512:
+		return avx512ExpSingle((*float32)(pointer(x)), n, float32(shift))
+	default:
+		return avx2ExpSingle((*float32)(pointer(x)), n, float32(shift))
+	}
+}
+
+//go:noescape
+func avx512ExpSingle(x *float32, n int, shift float32) (sum float64)
+
+//go:noescape
+func avx2ExpSingle(x *float32, n int, shift float32) (sum float64)
+
+// fastExpSinglePadded computes x = exp(x - shift), see expSingle, and the sum of the results. It sets the elements of the last vector beyond the end to 0.
+func fastExpSinglePadded[T Float](p path, x []T, shift T) (sum float64) {
+	n := len(x)
+	switch p {
+	case avx512:
+		return avx512ExpSinglePadded((*float32)(pointer(x)), n, float32(shift))
+	default:
+		return avx2ExpSinglePadded((*float32)(pointer(x)), n, float32(shift))
+	}
+}
+
+//go:noescape
+func avx512ExpSinglePadded(x *float32, n int, shift float32) (sum float64)
+
+//go:noescape
+func avx2ExpSinglePadded(x *float32, n int, shift float32) (sum float64)
+
+// fastSoftmaxGradient computes p = exp(p - slope * (far - i) - lse) for element i, see expSingle, and dp = p * (dp - delta).
+func fastSoftmaxGradient[T Float](p path, prob, dprob []T, slope, far, lse, delta T) {
+	n := len(prob)
+	dprob = dprob[:n]
+	switch p {
+	case avx512:
+		avx512SoftmaxGradient((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(slope), float32(far), float32(lse), float32(delta))
+	default:
+		avx2SoftmaxGradient((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(slope), float32(far), float32(lse), float32(delta))
+	}
+}
+
+//go:noescape
+func avx512SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
+
+//go:noescape
+func avx2SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
+
+// fastSoftmaxGradientPadded computes p = exp(p - slope * (far - i) - lse) for element i, see expSingle, and dp = p * (dp - delta). It sets the elements of the last vector beyond the end to 0.
+func fastSoftmaxGradientPadded[T Float](p path, prob, dprob []T, slope, far, lse, delta T) {
+	n := len(prob)
+	dprob = dprob[:n]
+	switch p {
+	case avx512:
+		avx512SoftmaxGradientPadded((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(slope), float32(far), float32(lse), float32(delta))
+	default:
+		avx2SoftmaxGradientPadded((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(slope), float32(far), float32(lse), float32(delta))
+	}
+}
+
+//go:noescape
+func avx512SoftmaxGradientPadded(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
+
+//go:noescape
+func avx2SoftmaxGradientPadded(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
+
 // softmaxMax computes the largest x, -Inf without any; NaN is passed over.
 func softmaxMax[T Float](p path, x []T) (largest T) {
 	n := len(x)
@@ -293,23 +397,6 @@ func avx512Max(x *float32, n int) (largest float32)
 
 //go:noescape
 func avx2Max(x *float32, n int) (largest float32)
-
-// fastDistancesMax computes x = x - slope * (far - i) for element i, and the largest of the results; NaN is passed over.
-func fastDistancesMax[T Float](p path, x []T, slope, far T) (largest T) {
-	n := len(x)
-	switch p {
-	case avx512:
-		return T(avx512DistancesMax((*float32)(pointer(x)), n, float32(slope), float32(far)))
-	default:
-		return T(avx2DistancesMax((*float32)(pointer(x)), n, float32(slope), float32(far)))
-	}
-}
-
-//go:noescape
-func avx512DistancesMax(x *float32, n int, slope float32, far float32) (largest float32)
-
-//go:noescape
-func avx2DistancesMax(x *float32, n int, slope float32, far float32) (largest float32)
 
 // dotProduct computes x . y in float64.
 func dotProduct[T Float](p path, x, y []T) (sum float64) {
@@ -368,41 +455,6 @@ func avx512Exp(x *float32, n int, shift float64) (sum float64)
 
 //go:noescape
 func avx2Exp(x *float32, n int, shift float64) (sum float64)
-
-// fastExpSingle computes x = exp(x - shift), see expSingle, and the sum of the results.
-func fastExpSingle[T Float](p path, x []T, shift T) (sum float64) {
-	n := len(x)
-	switch p {
-	case avx512:
-		return avx512ExpSingle((*float32)(pointer(x)), n, float32(shift))
-	default:
-		return avx2ExpSingle((*float32)(pointer(x)), n, float32(shift))
-	}
-}
-
-//go:noescape
-func avx512ExpSingle(x *float32, n int, shift float32) (sum float64)
-
-//go:noescape
-func avx2ExpSingle(x *float32, n int, shift float32) (sum float64)
-
-// fastSoftmaxGradient computes p = exp(p - slope * (far - i) - lse) for element i, see expSingle, and dp = p * (dp - delta).
-func fastSoftmaxGradient[T Float](p path, prob, dprob []T, slope, far, lse, delta T) {
-	n := len(prob)
-	dprob = dprob[:n]
-	switch p {
-	case avx512:
-		avx512SoftmaxGradient((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(slope), float32(far), float32(lse), float32(delta))
-	default:
-		avx2SoftmaxGradient((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(slope), float32(far), float32(lse), float32(delta))
-	}
-}
-
-//go:noescape
-func avx512SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
-
-//go:noescape
-func avx2SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
 
 // fastAdamW computes one step on weights, moments and gradient; see adamWTask.
 func fastAdamW[T Float](p path, w, dw, m, v []T, new1, new2, rate, correct, eps, decay, scale T) {

@@ -34,9 +34,19 @@ func fastNormGradient[T Float](p path, dx, dy, gain, normal []T, meanH, meanHN, 
 
 func fastNormGradientAdd[T Float](p path, dx, dy, gain, normal, addend []T, meanH, meanHN, rstd T) {}
 
-func softmaxMax[T Float](p path, x []T) (largest T) { return softmaxMaxPortable(x) }
-
 func fastDistancesMax[T Float](p path, x []T, slope, far T) (largest T) { return }
+
+func fastDistancesMaxPadded[T Float](p path, x []T, slope, far T) (largest T) { return }
+
+func fastExpSingle[T Float](p path, x []T, shift T) (sum float64) { return }
+
+func fastExpSinglePadded[T Float](p path, x []T, shift T) (sum float64) { return }
+
+func fastSoftmaxGradient[T Float](p path, prob, dprob []T, slope, far, lse, delta T) {}
+
+func fastSoftmaxGradientPadded[T Float](p path, prob, dprob []T, slope, far, lse, delta T) {}
+
+func softmaxMax[T Float](p path, x []T) (largest T) { return softmaxMaxPortable(x) }
 
 func dotProduct[T Float](p path, x, y []T) (sum float64) { return dotProductPortable(x, y) }
 
@@ -45,10 +55,6 @@ func dotProducts[T Float](p path, z, x, y []T) (first, second float64) {
 }
 
 func fastExp[T Float](p path, x []T, shift float64) (sum float64) { return }
-
-func fastExpSingle[T Float](p path, x []T, shift T) (sum float64) { return }
-
-func fastSoftmaxGradient[T Float](p path, prob, dprob []T, slope, far, lse, delta T) {}
 
 func fastAdamW[T Float](p path, w, dw, m, v []T, new1, new2, rate, correct, eps, decay, scale T) {}
 

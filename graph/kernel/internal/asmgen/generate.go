@@ -48,6 +48,7 @@ func (s isa) families() []family {
 	return []family{
 		newFamily(s.kernels(), tiles, microkernel.choice),
 		newFamily([]square{{s}}, "", nil),
+		newFamily([]partSquare{{s}}, "", nil),
 		newFamily(s.dots(), "%Dots runs the micro-kernel for rows x cols sums of products.\n"+
 			"func %Dots(rows, cols int, t *tile[float32]) {\nswitch rows<<3 | cols {", dot.choice),
 		newFamily(s.combines(), "%Combine runs the micro-kernel for combinations of as many rows.\n"+

@@ -13,6 +13,7 @@ type microkernel struct {
 	transposed bool // A is stored [k, rows]
 	masked     bool // the last vector of a row is partial (only used if the isa lacks mask registers)
 	pairs      bool // the elements of A and B are pairs of bfloat16 along k (pairs.go)
+	half       bool // writes the form for rows of half a vector, see halves
 }
 
 // kernels lists the micro-kernels of an instruction set for float32.
@@ -27,9 +28,9 @@ func (s isa) tiles(maxRows [3]int, pairs bool) []microkernel {
 	for vecs := 1; vecs <= panelVecs; vecs++ {
 		for rows := 1; rows <= maxRows[vecs]; rows++ {
 			for _, transposed := range []bool{false, true} {
-				list = append(list, microkernel{s, rows, vecs, transposed, false, pairs})
+				list = append(list, microkernel{s, rows, vecs, transposed, false, pairs, false})
 				if !s.Masks {
-					list = append(list, microkernel{s, rows, vecs, transposed, true, pairs})
+					list = append(list, microkernel{s, rows, vecs, transposed, true, pairs, false})
 				}
 			}
 		}
@@ -122,15 +123,35 @@ func (k microkernel) emit(w *asm.Writer) {
 	if k.splits() {
 		w.Op("LDMXCSR", flushingState)
 	}
-	w.Label("step")
+	if k.halves() {
+		w.Op("CMPQ", "tile_cols(AX)", fmt.Sprintf("$%d", k.Lanes/2))
+		w.Op("JEQ", "half")
+	}
+	k.emitSteps(w, "step")
+	k.emitStore(w, "next")
+	w.Return()
+	if k.halves() {
+		k.half = true
+		k.emitSteps(w, "half")
+		k.emitStore(w, "nextHalf")
+		w.Return()
+	}
+}
+
+// halves tells whether the kernel has a second form, for rows of half a vector. It loads and stores
+// the lower half of a register, without a mask: a masked load would have to wait until earlier
+// stores to any part of the whole vector's memory have reached the cache.
+func (k microkernel) halves() bool { return k.Masks && k.vecs == 1 && !k.pairs }
+
+// emitSteps adds up the products of a tile.
+func (k microkernel) emitSteps(w *asm.Writer, label string) {
+	w.Label(label)
 	k.emitStep(w)
 	w.Op("DECQ", regK)
-	w.Op("JNZ", "step")
+	w.Op("JNZ", label)
 	if k.splits() {
 		w.Op("LDMXCSR", usualState)
 	}
-	k.emitStore(w)
-	w.Return()
 }
 
 func (k microkernel) emitArguments(w *asm.Writer) {
@@ -196,7 +217,7 @@ func (k microkernel) emitPrefetch(w *asm.Writer) {
 // emitStep adds the products for one k, or a pair of them: acc[r, :] += A[r, k] * B[k, :].
 func (k microkernel) emitStep(w *asm.Writer) {
 	for v := range k.vecs {
-		w.Load(k.atB(v, 0), k.b(v), k.partial(v))
+		w.Load(k.atB(v, 0), k.stored(k.b(v)), k.partial(v))
 	}
 	if k.pairs && !k.transposed && k.rows <= fewRows { // B comes from memory, as in decoding
 		for v := range k.vecs {
@@ -257,11 +278,19 @@ func (k microkernel) a(r int) string {
 }
 
 // partial tells whether vector v of a row may be partial: the last one, if there is a mask.
-func (k microkernel) partial(v int) bool { return v == k.vecs-1 && (k.Masks || k.masked) }
+func (k microkernel) partial(v int) bool { return v == k.vecs-1 && (k.Masks || k.masked) && !k.half }
 
-// emitStore writes the tile, C = alpha acc + beta D, and advances to the next tile.
-func (k microkernel) emitStore(w *asm.Writer) {
-	names := asm.Names{"alpha": k.b(0), "beta": k.free(0), "rows": k.rows, "bytes": 4 * k.rows}
+// stored returns the part of a register that is loaded or stored at a time.
+func (k microkernel) stored(register string) string {
+	if k.half {
+		return k.Half(register)
+	}
+	return register
+}
+
+// emitStore writes the tile, C = alpha acc + beta D, and advances to the next tile, at a label.
+func (k microkernel) emitStore(w *asm.Writer, label string) {
+	names := asm.Names{"alpha": k.b(0), "beta": k.free(0), "rows": k.rows, "bytes": 4 * k.rows, "next": label, "store": label + "Zero"}
 	w.List(`
 		VBROADCASTSS tile_alpha(AX), alpha
 		MOVL tile_beta(AX), CX
@@ -273,7 +302,7 @@ func (k microkernel) emitStore(w *asm.Writer) {
 	w.List(`
 		JMP next
 		store:
-	`, nil)
+	`, names)
 	k.emitRows(w, k.b(0), "")
 	next := `
 		next:
@@ -297,26 +326,33 @@ func (k microkernel) emitStore(w *asm.Writer) {
 
 // emitRows writes the rows of C and leaves regC after the last; beta is empty for zero.
 func (k microkernel) emitRows(w *asm.Writer, alpha, beta string) {
+	alpha = k.stored(alpha)
 	for r := range k.rows {
 		for v := range k.vecs {
-			w.Op("VMULPS", alpha, k.acc(r, v), k.acc(r, v))
+			sum := k.stored(k.acc(r, v))
+			w.Op("VMULPS", alpha, sum, sum)
 			if beta != "" {
-				addend := fmt.Sprintf("%d(%s)(%s*1)", v*k.Size(), regC, regD)
-				if k.partial(v) {
-					old := k.free(1)
-					if old == beta { // no register is free: use an accumulator that is already stored, or B
-						old = k.spare(r)
-					}
-					w.Load(addend, old, true)
-					w.Op("VFMADD231PS", old, beta, k.acc(r, v))
-				} else {
-					w.Op("VFMADD231PS", addend, beta, k.acc(r, v))
-				}
+				k.emitAddend(w, r, v, beta)
 			}
-			w.Store(k.acc(r, v), at(v*k.Size(), regC), k.partial(v))
+			w.Store(sum, at(v*k.Size(), regC), k.partial(v))
 		}
 		w.Op("ADDQ", regCS, regC)
 	}
+}
+
+// emitAddend adds beta D to vector v of row r.
+func (k microkernel) emitAddend(w *asm.Writer, r, v int, beta string) {
+	addend := fmt.Sprintf("%d(%s)(%s*1)", v*k.Size(), regC, regD)
+	if !k.partial(v) {
+		w.Op("VFMADD231PS", addend, k.stored(beta), k.stored(k.acc(r, v)))
+		return
+	}
+	old := k.free(1)
+	if old == beta { // no register is free: use an accumulator that is already stored, or B
+		old = k.spare(r)
+	}
+	w.Load(addend, old, true)
+	w.Op("VFMADD231PS", old, beta, k.acc(r, v))
 }
 
 // spare returns a register that is free while row r is stored: B's second vector, or the

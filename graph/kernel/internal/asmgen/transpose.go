@@ -1,6 +1,10 @@
 package main
 
-import "github.com/residua-go/residua/graph/kernel/internal/asm"
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/graph/kernel/internal/asm"
+)
 
 // square transposes squares of lanes x lanes elements, which lie side by side in src and one under
 // another in dst.
@@ -91,4 +95,84 @@ func (q square) output(r int) int {
 		return 8 + r
 	}
 	return r
+}
+
+// partSquare transposes a part of a square, of which only the first rows and columns exist.
+type partSquare struct{ isa }
+
+func (q partSquare) name() string { return q.isa.Name + "TransposePart" }
+
+// signature returns the function's signature; distances are in elements.
+func (q partSquare) signature() string {
+	return q.name() + "(dst *float32, ds int, src *float32, ss int, rows, columns int)"
+}
+
+// Rows that do not exist are not read, so that their registers, and with them the lanes that no
+// store writes, hold what they held before.
+func (q partSquare) emit(w *asm.Writer) {
+	w.Function(q.signature(), 0, 48)
+	w.List(`
+		MOVQ dst+0(FP), DI
+		MOVQ ds+8(FP), BX
+		SHLQ $2, BX
+		MOVQ src+16(FP), SI
+		MOVQ ss+24(FP), AX
+		SHLQ $2, AX
+		MOVQ rows+32(FP), R8
+		MOVQ columns+40(FP), R9
+	`, nil)
+	load := func(half bool) func(int) {
+		return func(r int) {
+			if half {
+				w.Op("VMOVUPS", "(SI)", q.Half(q.Vector(r)))
+			} else {
+				w.Load("(SI)", q.Vector(r), true)
+			}
+			w.Op("ADDQ", "AX", "SI")
+		}
+	}
+	if q.Masks { // without a mask, see microkernel.halves
+		w.Op("CMPQ", "R9", fmt.Sprintf("$%d", q.Lanes/2))
+		w.Op("JEQ", "half")
+	}
+	q.emitMasked(w, "R9", "R8", "loaded", load(false))
+	if q.Masks {
+		w.Op("JMP", "loaded")
+		w.Label("half")
+		q.emitEach(w, "R8", "loaded", load(true))
+	}
+	w.Label("loaded")
+	square(q).emitTranspose(w)
+	store := func(masked bool) func(int) {
+		return func(c int) {
+			w.Store(q.Vector(square(q).output(c)), "(DI)", masked)
+			w.Op("ADDQ", "BX", "DI")
+		}
+	}
+	w.Op("CMPQ", "R8", fmt.Sprintf("$%d", q.Lanes))
+	w.Op("JEQ", "whole")
+	q.emitMasked(w, "R8", "R9", "done", store(true))
+	w.Op("JMP", "done")
+	w.Label("whole")
+	q.emitEach(w, "R9", "done", store(false))
+	w.Label("done")
+	w.Return()
+}
+
+// emitMasked does what emitEach does, with the mask set to the first of the lanes.
+func (q partSquare) emitMasked(w *asm.Writer, lanes, count, label string, one func(i int)) {
+	w.Op("MOVQ", lanes, "CX")
+	setMask(w, "CX", "R10")
+	q.emitEach(w, count, label, one)
+}
+
+// emitEach writes the instructions for each of the first count vectors, and then jumps to a label.
+func (q partSquare) emitEach(w *asm.Writer, count, label string, one func(i int)) {
+	for i := range q.Lanes {
+		if i > 0 {
+			w.Op("CMPQ", count, fmt.Sprintf("$%d", i))
+			w.Op("JEQ", label)
+		}
+		one(i)
+	}
 }

@@ -95,9 +95,9 @@ func (b *builder) loadOr(name, other, to string) {
 	}
 }
 
-// store writes lanes. Wide ones are narrowed for a float32 slice: the rounded values remain in the
+// store writes lanes, if masked only those of a partial vector. Wide ones are narrowed for a float32 slice: the rounded values remain in the
 // lower half of the register.
-func (b *builder) store(from, name string) {
+func (b *builder) store(from, name string, masked bool) {
 	k, to := b.address(name)
 	narrows := b.wide && k == single
 	if narrows {
@@ -105,10 +105,10 @@ func (b *builder) store(from, name string) {
 	}
 	switch {
 	case !b.wide:
-		b.Store(from, to, b.masked)
-	case narrows && !b.masked:
+		b.Store(from, to, masked)
+	case narrows && !masked:
 		b.Op("VMOVUPS", b.Half(from), to)
-	case !b.masked:
+	case !masked:
 		b.Op("VMOVUPD", from, to)
 	case narrows && b.Masks:
 		b.Op("VMOVUPS", from, "K1", to) // the mask has bits at most for the lower half

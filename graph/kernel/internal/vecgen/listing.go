@@ -61,7 +61,7 @@ func (b *builder) instruction(name string, x []string) {
 	switch {
 	case name == "load" || name == "loadOr":
 		slice, x = x[0], x[1:]
-	case name == "store":
+	case name == "store" || name == "storeWhole":
 		slice, x = x[1], x[:1]
 	case x[0] == "PD" || x[0] == "PS": // the end of the name, as an argument of a macro
 		name, x = name+x[0], x[1:]
@@ -76,7 +76,9 @@ func (b *builder) instruction(name string, x []string) {
 	case "loadOr":
 		b.loadOr(slice, operands[0], to)
 	case "store":
-		b.store(to, slice)
+		b.store(to, slice, b.masked)
+	case "storeWhole": // all lanes, also of a partial vector
+		b.store(to, slice, false)
 	case "zero": // clears a register with a number below 16
 		half := asm.Quarter(to)
 		b.Op("VXORPS", half, half, half)

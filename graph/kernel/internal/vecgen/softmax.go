@@ -1,6 +1,14 @@
 package main
 
+import "strings"
+
 var softmaxRoutines = []routine{
+	distancesMax,
+	padded(distancesMax, "-Inf"),
+	expSingleSum,
+	padded(expSingleSum, "0"),
+	softmaxGradient,
+	padded(softmaxGradient, "0"),
 	{
 		signature: "Max(x []T) (largest T)",
 		chooser:   "softmaxMax",
@@ -9,20 +17,6 @@ var softmaxRoutines = []routine{
 		work: `
 			loadOr x, minusInf@none, x
 			VMAXPS largest, x, largest
-		`,
-	},
-	{
-		signature: "DistancesMax(x []T, slope, far T) (largest T)",
-		doc:       "x = x - slope * (far - i) for element i, and the largest of the results; NaN is passed over.",
-		unroll:    1, scratch: "x none t", kept: "distance", constants: "minusInf count lanesSingle",
-		start: "VSUBPS count, far, distance",
-		work: `
-			loadOr x, minusInf@none, x
-			VMOVAPS distance, t
-			VFNMADD231PS slope, t, x
-			VSUBPS lanesSingle, distance, distance
-			VMAXPS largest, x, largest
-			store x, x
 		`,
 	},
 	{
@@ -67,37 +61,65 @@ var softmaxRoutines = []routine{
 			VADDPD p, sum, sum
 		`,
 	},
-	{
-		signature: "ExpSingle(x []T, shift T) (sum float64)",
-		doc:       "x = exp(x - shift), see expSingle, and the sum of the results.",
-		unroll:    2, scratch: "x t f p", constants: expSingleConstants,
-		work: `
-			load x, x
-			VSUBPS shift, x, x
-			expSingle x, t, f, p
-			store p, x
-			clearRest p
-			VADDPS p, sum, sum
-		`,
-	},
-	{
-		signature: "SoftmaxGradient(prob, dprob []T, slope, far, lse, delta T)",
-		doc:       "p = exp(p - slope * (far - i) - lse) for element i, see expSingle, and dp = p * (dp - delta).",
-		unroll:    1, scratch: "x t f p", kept: "distance", constants: expSingleConstants + "count lanesSingle",
-		start: "VSUBPS count, far, distance",
-		work: `
-			load prob, x
-			VFNMADD231PS slope, distance, x
-			VSUBPS lanesSingle, distance, distance
-			VSUBPS lse, x, x
-			expSingle x, t, f, p
-			store p, prob
-			load dprob, x
-			VSUBPS delta, x, x
-			VMULPS p, x, x
-			store x, dprob
-		`,
-	},
+}
+
+var distancesMax = routine{
+	signature: "DistancesMax(x []T, slope, far T) (largest T)",
+	doc:       "x = x - slope * (far - i) for element i, and the largest of the results; NaN is passed over.",
+	unroll:    1, scratch: "x none t", kept: "distance", constants: "minusInf count lanesSingle",
+	start: "VSUBPS count, far, distance",
+	work: `
+		loadOr x, minusInf@none, x
+		VMOVAPS distance, t
+		VFNMADD231PS slope, t, x
+		VSUBPS lanesSingle, distance, distance
+		VMAXPS largest, x, largest
+		store x, x
+	`,
+}
+
+var expSingleSum = routine{
+	signature: "ExpSingle(x []T, shift T) (sum float64)",
+	doc:       "x = exp(x - shift), see expSingle, and the sum of the results.",
+	unroll:    2, scratch: "x t f p", constants: expSingleConstants,
+	work: `
+		load x, x
+		VSUBPS shift, x, x
+		expSingle x, t, f, p
+		clearRest p
+		store p, x
+		VADDPS p, sum, sum
+	`,
+}
+
+var softmaxGradient = routine{
+	signature: "SoftmaxGradient(prob, dprob []T, slope, far, lse, delta T)",
+	doc:       "p = exp(p - slope * (far - i) - lse) for element i, see expSingle, and dp = p * (dp - delta).",
+	unroll:    1, scratch: "x t f p", kept: "distance", constants: expSingleConstants + "count lanesSingle",
+	start: "VSUBPS count, far, distance",
+	work: `
+		load prob, x
+		VFNMADD231PS slope, distance, x
+		VSUBPS lanesSingle, distance, distance
+		VSUBPS lse, x, x
+		expSingle x, t, f, p
+		clearRest p
+		store p, prob
+		load dprob, x
+		VSUBPS delta, x, x
+		VMULPS p, x, x
+		store x, dprob
+	`,
+}
+
+// padded returns the form of a routine for rows that are followed by at least a vector's elements of
+// scratch memory. It stores whole vectors: the elements beyond the last become rest. A load soon
+// after would have to wait for a masked store to reach the cache.
+func padded(r routine, rest string) routine {
+	r.signature = strings.Replace(r.signature, "(", "Padded(", 1)
+	r.doc += " It sets the elements of the last vector beyond the end to " + rest + "."
+	r.work = strings.ReplaceAll(r.work, "store ", "storeWhole ")
+	return r
 }
 
 const expSingleConstants = "expSingleLow expSingleTop log2eHigh log2eLow exp2bias " +
