@@ -157,9 +157,9 @@ func (t *attentionForwardGroups[T]) Part(worker, lo, hi int) {
 		if pair+1 < hi {
 			v.follow(&a.d, pair+1)
 		}
-		a.prepare(v, 0, v.past+v.tokens)
+		a.prepare(&v, 0, v.past+v.tokens)
 		for block := range a.blocks() {
-			a.attend(&a.workers[worker], v, block)
+			a.attend(&a.workers[worker], &v, block)
 		}
 	}
 }
@@ -172,7 +172,8 @@ func (t *attentionPreparePieces[T]) Part(_, lo, hi int) {
 	for item := lo; item < hi; item++ {
 		rest, piece := item/a.pieces(), item%a.pieces()
 		p0, p1 := a.piece(piece)
-		a.prepare(a.view(a.whole+rest, rest), p0, p1)
+		v := a.view(a.whole+rest, rest)
+		a.prepare(&v, p0, p1)
 	}
 }
 
@@ -184,7 +185,8 @@ func (t *attentionForwardBlocks[T]) Part(worker, lo, hi int) {
 	for item := lo; item < hi; item++ {
 		rest := item / a.blocks()
 		block := balanced(item%a.blocks(), a.blocks())
-		a.attend(&a.workers[worker], a.view(a.whole+rest, rest), block)
+		v := a.view(a.whole+rest, rest)
+		a.attend(&a.workers[worker], &v, block)
 	}
 }
 
@@ -198,7 +200,7 @@ func balanced(item, n int) int {
 }
 
 // attend computes one block of queries of one pair over all the keys that it sees.
-func (a *Attention[T]) attend(w *attentionWorker[T], v attentionView[T], block int) {
+func (a *Attention[T]) attend(w *attentionWorker[T], v *attentionView[T], block int) {
 	i0, end := a.block(block)
 	i1 := min(end, v.tokens)
 	for i := max(i0, i1); i < end; i++ { // padding tokens
@@ -213,7 +215,7 @@ func (a *Attention[T]) attend(w *attentionWorker[T], v attentionView[T], block i
 		for j0 := r.j0; j0 < r.j1; j0 += attentionKeys {
 			s := keys.span(i0, i1, j0, min(j0+attentionKeys, r.j1))
 			a.keyScores(w, v, s)
-			a.softmaxRows(w, &v, s)
+			a.softmaxRows(w, v, s)
 			a.multiplyRows(w.scores, v.v, 1, s, w.sum, add)
 			add = true
 		}

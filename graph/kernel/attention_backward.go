@@ -47,23 +47,23 @@ func (t *attentionBackwardGroups[T]) Part(worker, lo, hi int) {
 		if pair+1 < hi {
 			v.follow(&a.d, pair+1)
 		}
-		a.prepare(v, 0, a.d.Seq)
+		a.prepare(&v, 0, a.d.Seq)
 		for j0 := 0; j0 < a.d.Seq; j0 += attentionKeys {
 			j1 := min(j0+attentionKeys, a.d.Seq)
 			for block := j0 / attentionQueries; block < a.blocks(); block++ {
 				spans, first := a.spans(v.row, block, j0, j1)
 				for _, s := range spans {
 					if s.columns() > 0 {
-						a.gradientSpan(w, v, s)
-						a.addKeys(w, v, s, j0)
-						a.addQueries(w, v, s, w.dq[s.i0*a.d.HeadDim:], !first)
+						a.gradientSpan(w, &v, s)
+						a.addKeys(w, &v, s, j0)
+						a.addQueries(w, &v, s, w.dq[s.i0*a.d.HeadDim:], !first)
 						first = false
 					}
 				}
 			}
-			a.writeKeys(w, v, j0, j1)
+			a.writeKeys(w, &v, j0, j1)
 		}
-		a.writeQueries(w, v, 0, a.d.Seq)
+		a.writeQueries(w, &v, 0, a.d.Seq)
 	}
 }
 
@@ -82,12 +82,12 @@ func (t *attentionBackwardKeys[T]) Part(worker, lo, hi int) {
 				spans, _ := a.spans(v.row, block, j0, j1)
 				for _, s := range spans {
 					if s.columns() > 0 {
-						a.gradientSpan(w, v, s)
-						a.addKeys(w, v, s, j0)
+						a.gradientSpan(w, &v, s)
+						a.addKeys(w, &v, s, j0)
 					}
 				}
 			}
-			a.writeKeys(w, v, j0, j1)
+			a.writeKeys(w, &v, j0, j1)
 		}
 	}
 }
@@ -108,13 +108,13 @@ func (t *attentionBackwardQueries[T]) Part(worker, lo, hi int) {
 			spans, first := a.spans(v.row, block, j0, j0+attentionKeys)
 			for _, s := range spans {
 				if s.columns() > 0 {
-					a.gradientSpan(w, v, s)
-					a.addQueries(w, v, s, w.dq, !first)
+					a.gradientSpan(w, &v, s)
+					a.addQueries(w, &v, s, w.dq, !first)
 					first = false
 				}
 			}
 		}
-		a.writeQueries(w, v, i0, i1)
+		a.writeQueries(w, &v, i0, i1)
 	}
 }
 
@@ -133,15 +133,15 @@ func (a *Attention[T]) spans(row, block, j0, j1 int) (spans [2]attentionSpan, fi
 
 // gradientSpan recomputes P [queries, keys] into the worker's scores and computes dS [queries,
 // keys] into its dscores.
-func (a *Attention[T]) gradientSpan(w *attentionWorker[T], v attentionView[T], s attentionSpan) {
+func (a *Attention[T]) gradientSpan(w *attentionWorker[T], v *attentionView[T], s attentionSpan) {
 	a.keyScores(w, v, s)
 	// dP [queries, keys] = dout [queries, Dh] v^T [Dh, keys]
 	a.multiplyPanels(w.dscores, v.dout, v.shared.valuePanels, 1, s)
-	a.gradientRows(w, &v, s)
+	a.gradientRows(w, v, s)
 }
 
 // addKeys adds a span's part to the worker's dk and dv, whose first rows belong to key j0.
-func (a *Attention[T]) addKeys(w *attentionWorker[T], v attentionView[T], s attentionSpan, j0 int) {
+func (a *Attention[T]) addKeys(w *attentionWorker[T], v *attentionView[T], s attentionSpan, j0 int) {
 	at := (s.j0 - j0) * a.d.HeadDim
 	// dv [keys, Dh] += P^T [keys, queries] dout [queries, Dh]
 	a.multiplyColumns(w.scores, v.dout, 1, s, w.dv[at:])
@@ -150,30 +150,34 @@ func (a *Attention[T]) addKeys(w *attentionWorker[T], v attentionView[T], s atte
 }
 
 // addQueries adds a span's part to dq [queries, Dh], or overwrites dq if add is false.
-func (a *Attention[T]) addQueries(w *attentionWorker[T], v attentionView[T], s attentionSpan, dq []T, add bool) {
+func (a *Attention[T]) addQueries(w *attentionWorker[T], v *attentionView[T], s attentionSpan, dq []T, add bool) {
 	// dq [queries, Dh] += Scale * dS [queries, keys] k [keys, Dh]
 	a.multiplyRows(w.dscores, v.k, T(a.d.Scale), s, dq, add)
 }
 
 // writeKeys writes the worker's dk and dv of the tokens j0:j1 to dqkv, added to the sums over
 // the group's earlier heads.
-func (a *Attention[T]) writeKeys(w *attentionWorker[T], v attentionView[T], j0, j1 int) {
-	dim := a.d.HeadDim
-	for j := j0; j < j1; j++ {
-		dk, dv := w.dk[(j-j0)*dim:][:dim], w.dv[(j-j0)*dim:][:dim]
-		a.rope.rotateBack(dk, j)
-		a.writeShared(v, dk, w.groupKeys, v.at.key(j), j)
-		a.writeShared(v, dv, w.groupValues, v.at.value(j), j)
+func (a *Attention[T]) writeKeys(w *attentionWorker[T], v *attentionView[T], j0, j1 int) {
+	dim, n := a.d.HeadDim, j1-j0
+	if a.rope.base != 0 {
+		for j := range n {
+			a.rope.rotateBack(w.dk[j*dim:][:dim], j0+j)
+		}
+	}
+	if a.d.group() == 1 {
+		a.dqkv.writeRows(a.rows, w.dk, v.at.key(j0), v.at.packedWidth, dim, n)
+		a.dqkv.writeRows(a.rows, w.dv, v.at.value(j0), v.at.packedWidth, dim, n)
+		return
+	}
+	for j := range n {
+		a.writeShared(v, w.dk[j*dim:][:dim], w.groupKeys, v.at.key(j0+j), j0+j)
+		a.writeShared(v, w.dv[j*dim:][:dim], w.groupValues, v.at.value(j0+j), j0+j)
 	}
 }
 
 // writeShared writes a row of dk or dv of token j to dqkv, at index at, added to the sum over
 // the group's earlier heads. If dqkv is bfloat16, sums holds the sum in float32.
-func (a *Attention[T]) writeShared(v attentionView[T], row, sums []T, at, j int) {
-	if a.d.group() == 1 {
-		a.dqkv.write(a.rows, row, at)
-		return
-	}
+func (a *Attention[T]) writeShared(v *attentionView[T], row, sums []T, at, j int) {
 	if !a.sumsGroups() {
 		sums, j = a.dqkv.floats[at:], 0
 	}
@@ -201,10 +205,12 @@ func addRow[T Float](y, x []T) {
 }
 
 // writeQueries writes the worker's dq of the tokens i0:i1 to dqkv.
-func (a *Attention[T]) writeQueries(w *attentionWorker[T], v attentionView[T], i0, i1 int) {
-	for i := i0; i < i1; i++ {
-		dq := w.dq[(i-i0)*a.d.HeadDim:][:a.d.HeadDim]
-		a.rope.rotateBack(dq, i)
-		a.dqkv.write(a.rows, dq, v.at.query(i))
+func (a *Attention[T]) writeQueries(w *attentionWorker[T], v *attentionView[T], i0, i1 int) {
+	dim := a.d.HeadDim
+	if a.rope.base != 0 {
+		for i := i0; i < i1; i++ {
+			a.rope.rotateBack(w.dq[(i-i0)*dim:][:dim], i)
+		}
 	}
+	a.dqkv.writeRows(a.rows, w.dq, v.at.query(i0), v.at.packedWidth, dim, i1-i0)
 }

@@ -37,7 +37,7 @@ func (s attentionSpan) firstColumn(r int) int {
 const attentionTileRows = 16
 
 // keyScores computes the worker's scores [queries, keys] = Scale * q [queries, Dh] k^T [Dh, keys].
-func (a *Attention[T]) keyScores(w *attentionWorker[T], v attentionView[T], s attentionSpan) {
+func (a *Attention[T]) keyScores(w *attentionWorker[T], v *attentionView[T], s attentionSpan) {
 	if a.packsKeys() {
 		a.multiplyPanels(w.scores, v.q, v.shared.keyPanels, T(a.d.Scale), s)
 		return
@@ -53,7 +53,7 @@ func (a *Attention[T]) keyScores(w *attentionWorker[T], v attentionView[T], s at
 // queryScores computes the scores of a single query, as in decoding. It reads the rows of k in
 // place, without packing them, and gives the same bits as the panels do. It returns the number
 // of keys that it has scored, a multiple of gemvRows; 0 if the fast kernel cannot be used.
-func (a *Attention[T]) queryScores(w *attentionWorker[T], v attentionView[T], s attentionSpan) int {
+func (a *Attention[T]) queryScores(w *attentionWorker[T], v *attentionView[T], s attentionSpan) int {
 	dim := a.d.HeadDim
 	if s.i1-s.i0 > 1 || a.kernels.path == portable || dim%8 != 0 {
 		return 0

@@ -39,6 +39,7 @@ type attentionWorker[T Float] struct {
 
 	largest [attentionQueries]T
 	sums    [attentionQueries]float64
+	rows    [scoreRows]scoreRow[T]
 	_       [cacheLine]byte
 }
 

@@ -5,24 +5,28 @@ import "math"
 // softmaxRows turns the scores of a span into exp(logit - largest so far), 0 where a query
 // sees nothing, and rescales the rows' sums if the largest logit has changed.
 func (a *Attention[T]) softmaxRows(w *attentionWorker[T], v *attentionView[T], s attentionSpan) {
-	for r := range s.i1 - s.i0 {
-		a.prefetchRow(v, s.i0+r)
-		seen := a.seen(v.row, s, r)
-		row := w.scores[r*attentionStride:][:s.columns()]
-		sinks, window := seenParts(row, &seen)
-		if len(sinks) > 0 {
-			w.raise(a.rows, r, a.d.HeadDim, distancesMax(a.rows, sinks, v.slope, seen.own-seen.sinks.j0))
+	for first := 0; first < s.i1-s.i0; first += scoreRows {
+		rows := a.windows(w, v, s, first)
+		distancesMaxRows(a.rows, rows, w.scores, T(v.slope))
+		for i := range rows {
+			r := first + i
+			if a.d.hasSinks() {
+				sinks, far := a.sinks(w.scores, v.row, s, r)
+				w.raise(a.rows, r, a.d.HeadDim, distancesMax(a.rows, sinks, v.slope, far))
+			}
+			w.raise(a.rows, r, a.d.HeadDim, rows[i].largest)
+			rows[i].shift = w.largest[r]
 		}
-		if len(window) > 0 {
-			w.raise(a.rows, r, a.d.HeadDim, distancesMaxPadded(a.rows, window, v.slope, seen.own-seen.window.j0))
+		expRows(a.rows, rows, w.scores)
+		for i := range rows {
+			r := first + i
+			if a.d.hasSinks() {
+				sinks, _ := a.sinks(w.scores, v.row, s, r)
+				w.sums[r] += attentionExp(a.rows, sinks, w.largest[r])
+			}
+			w.sums[r] += rows[i].sum
+			a.clearUnseen(w.scores, &rows[i], v.row, s, r)
 		}
-		if len(sinks) > 0 {
-			w.sums[r] += attentionExp(a.rows, sinks, w.largest[r])
-		}
-		if len(window) > 0 {
-			w.sums[r] += attentionExpPadded(a.rows, window, w.largest[r])
-		}
-		clearUnseenColumns(row, &seen)
 	}
 }
 
@@ -69,23 +73,47 @@ func (a *Attention[T]) seen(batch int, s attentionSpan, r int) seenColumns {
 	}
 }
 
-// seenParts returns the entries of the row that the query sees.
-func seenParts[T Float](row []T, c *seenColumns) (sinks, window []T) {
-	return row[c.sinks.j0:c.sinks.j1], row[c.window.j0:c.window.j1]
+// windows returns the windows of the next rows of a span, from row first on.
+func (a *Attention[T]) windows(w *attentionWorker[T], v *attentionView[T], s attentionSpan, first int) []scoreRow[T] {
+	rows := w.rows[:min(scoreRows, s.i1-s.i0-first)]
+	for i := range rows {
+		r := first + i
+		a.prefetchRow(v, s.i0+r)
+		seen := a.seen(v.row, s, r)
+		rows[i].at, rows[i].n = r*attentionStride+seen.window.j0, seen.window.j1-seen.window.j0
+		rows[i].far = T(seen.own - seen.window.j0)
+	}
+	return rows
 }
 
-// clearUnseenColumns clears the other entries of the row that the products read: before and between the
-// parts, and after them to the end of a micro-kernel's tile.
-func clearUnseenColumns[T Float](row []T, c *seenColumns) {
-	if c.window.j0 > 0 {
-		clear(row[:c.sinks.j0])
-		clear(row[c.sinks.j1:c.window.j0])
+// hasSinks tells whether a query may see sinks before its window.
+func (d *AttentionParams) hasSinks() bool { return d.Window > 0 && d.Sinks > 0 }
+
+// sinks returns the scores of the sinks of row r, and the query's distance from the first.
+func (a *Attention[T]) sinks(scores []T, batch int, s attentionSpan, r int) (x []T, far int) {
+	seen := a.seen(batch, s, r)
+	return scores[r*attentionStride:][seen.sinks.j0:seen.sinks.j1], seen.own - seen.sinks.j0
+}
+
+// clearUnseen clears the entries of row r that its query does not see, but that the products read:
+// before the window, except the sinks, and after it to the end of a micro-kernel's tile.
+func (a *Attention[T]) clearUnseen(scores []T, window *scoreRow[T], batch int, s attentionSpan, r int) {
+	begin := r * attentionStride
+	end := window.at + window.n
+	clear(scores[end:min(end+attentionTileRows, begin+s.columns())])
+	if window.at == begin {
+		return
 	}
-	clear(row[c.window.j1:min(c.window.j1+attentionTileRows, len(row))])
+	if a.d.hasSinks() {
+		seen := a.seen(batch, s, r)
+		clear(scores[begin:][:seen.sinks.j0])
+		begin += seen.sinks.j1
+	}
+	clear(scores[begin:window.at])
 }
 
 // finish divides the rows of a block by their sums and writes out and lse.
-func (a *Attention[T]) finish(w *attentionWorker[T], v attentionView[T], i0, i1 int) {
+func (a *Attention[T]) finish(w *attentionWorker[T], v *attentionView[T], i0, i1 int) {
 	dim := a.d.HeadDim
 	for i := i0; i < i1; i++ {
 		r := i - i0
@@ -103,21 +131,22 @@ func (a *Attention[T]) finish(w *attentionWorker[T], v attentionView[T], i0, i1 
 // gradientRows turns the scores of a span into P, and the worker's dscores from dP into dS.
 func (a *Attention[T]) gradientRows(w *attentionWorker[T], v *attentionView[T], s attentionSpan) {
 	lse := a.lse[v.pair*a.d.Seq:][:a.d.Seq]
-	for r := range s.i1 - s.i0 {
-		i := s.i0 + r
-		a.prefetchRow(v, i)
-		seen := a.seen(v.row, s, r)
-		p, dp := w.scores[r*attentionStride:][:s.columns()], w.dscores[r*attentionStride:][:s.columns()]
-		sinks, window := seenParts(p, &seen)
-		dsinks, dwindow := seenParts(dp, &seen)
-		if len(sinks) > 0 {
-			softmaxGradient(a.rows, sinks, dsinks, v.slope, seen.own-seen.sinks.j0, lse[i], v.deltas[i])
+	for first := 0; first < s.i1-s.i0; first += scoreRows {
+		rows := a.windows(w, v, s, first)
+		for i := range rows {
+			rows[i].shift, rows[i].delta = lse[s.i0+first+i], v.deltas[s.i0+first+i]
 		}
-		if len(window) > 0 {
-			softmaxGradientPadded(a.rows, window, dwindow, v.slope, seen.own-seen.window.j0, lse[i], v.deltas[i])
+		softmaxGradientRows(a.rows, rows, w.scores, w.dscores, T(v.slope))
+		for i := range rows {
+			r := first + i
+			if a.d.hasSinks() {
+				sinks, far := a.sinks(w.scores, v.row, s, r)
+				dsinks, _ := a.sinks(w.dscores, v.row, s, r)
+				softmaxGradient(a.rows, sinks, dsinks, v.slope, far, rows[i].shift, rows[i].delta)
+			}
+			a.clearUnseen(w.scores, &rows[i], v.row, s, r)
+			a.clearUnseen(w.dscores, &rows[i], v.row, s, r)
 		}
-		clearUnseenColumns(p, &seen)
-		clearUnseenColumns(dp, &seen)
 	}
 }
 
@@ -129,23 +158,6 @@ func attentionExp[T Float](p path, x []T, shift T) float64 {
 		return fastExpSingle(p, x, shift)
 	}
 	return softmaxExp(p, x, shift)
-}
-
-// attentionExpPadded does the same for a row in padded memory: it may overwrite the elements up to
-// a vector's end beyond x.
-func attentionExpPadded[T Float](p path, x []T, shift T) float64 {
-	if p > portable {
-		return fastExpSinglePadded(p, x, shift)
-	}
-	return softmaxExp(p, x, shift)
-}
-
-// distancesMaxPadded does what distancesMax does, for a row in padded memory.
-func distancesMaxPadded[T Float](p path, x []T, slope float64, far int) T {
-	if p > portable && slope != 0 {
-		return fastDistancesMaxPadded(p, x, T(slope), T(far))
-	}
-	return distancesMax(p, x, slope, far)
 }
 
 // softmaxGradient subtracts slope times the distance of the keys from the logits x and turns them
@@ -165,13 +177,4 @@ func softmaxGradient[T Float](p path, x, dp []T, slope float64, far int, lse, de
 	for i, d := range dp[:len(x)] {
 		dp[i] = x[i] * (d - delta)
 	}
-}
-
-// softmaxGradientPadded does what softmaxGradient does, for rows in padded memory.
-func softmaxGradientPadded[T Float](p path, x, dp []T, slope float64, far int, lse, delta T) {
-	if p > portable {
-		fastSoftmaxGradientPadded(p, x, dp, T(slope), T(far), lse, delta)
-		return
-	}
-	softmaxGradient(p, x, dp, slope, far, lse, delta)
 }

@@ -56,7 +56,7 @@ func (v *attentionView[T]) firstOfGroup(d *AttentionParams) bool { return v.head
 // writes keys and values into the cache if there is one, and packs panels for the products. The
 // first pair of a group does this for the group's keys and values. p0 is a multiple of
 // attentionPiece.
-func (a *Attention[T]) prepare(v attentionView[T], p0, p1 int) {
+func (a *Attention[T]) prepare(v *attentionView[T], p0, p1 int) {
 	if p1 = min(p1, v.past+v.tokens); p0 >= p1 || v.tokens == 0 {
 		return
 	}
@@ -116,7 +116,7 @@ func (p *pairAt) outRow(i int) int { return p.out + i*p.outWidth }
 
 // copyTokens copies the queries of the tokens i0:i1. With all it also copies their keys and, except
 // in a Backward of float32 or float64, their values.
-func (a *Attention[T]) copyTokens(v attentionView[T], i0, i1 int, all bool) {
+func (a *Attention[T]) copyTokens(v *attentionView[T], i0, i1 int, all bool) {
 	dim, ld, n := a.d.HeadDim, v.at.packedWidth, i1-i0
 	pos := v.past + i0
 	a.copyRotated(v.q[i0*dim:], v.at.query(i0), pos, n)
@@ -145,7 +145,7 @@ func (a *Attention[T]) copyRotated(dst []T, at, pos, n int) {
 
 // copyOutGradients copies dout of the tokens i0:i1 and computes their deltas. It widens rows of out
 // into the memory that later holds queries.
-func (a *Attention[T]) copyOutGradients(v attentionView[T], i0, i1 int) {
+func (a *Attention[T]) copyOutGradients(v *attentionView[T], i0, i1 int) {
 	dim := a.d.HeadDim
 	for i := i0; i < i1; i++ {
 		at, dout := v.at.outRow(i), v.dout[i*dim:][:dim]

@@ -63,14 +63,38 @@ func (r Rows[T]) readTo(p path, dst []T, at int) {
 // readRows copies n rows of width elements, the first at index at and ld apart, into dst, where they
 // follow one another.
 func (r Rows[T]) readRows(p path, dst []T, at, ld, width, n int) {
-	if r.halves != nil || width%8 != 0 || width > 32 {
+	if r.halves == nil {
+		copyRows(dst, width, r.floats[at:], ld, width, n)
+		return
+	}
+	for i := range n {
+		r.readTo(p, dst[i*width:][:width], at+i*ld)
+	}
+}
+
+// writeRows copies n rows of width elements, which follow one another in x, to the index at, ld
+// apart.
+func (r Rows[T]) writeRows(p path, x []T, at, ld, width, n int) {
+	if r.halves == nil {
+		copyRows(r.floats[at:], ld, x, width, width, n)
+		return
+	}
+	for i := range n {
+		r.write(p, x[i*width:][:width], at+i*ld)
+	}
+}
+
+// copyRows copies n rows of width elements, ds apart in dst and ss apart in src.
+func copyRows[T Float](dst []T, ds int, src []T, ss, width, n int) {
+	const short = 32 // up to this width a call for each row takes longer
+	if width%8 != 0 || width > short {
 		for i := range n {
-			r.readTo(p, dst[i*width:][:width], at+i*ld)
+			copy(dst[i*ds:][:width], src[i*ss:][:width])
 		}
 		return
 	}
-	for i := range n { // short rows, faster without a call for each
-		to, from := dst[i*width:][:width], r.floats[at+i*ld:][:width]
+	for i := range n {
+		to, from := dst[i*ds:][:width], src[i*ss:][:width]
 		for len(to) >= 8 && len(from) >= 8 {
 			*(*[8]T)(to), to, from = *(*[8]T)(from), to[8:], from[8:]
 		}

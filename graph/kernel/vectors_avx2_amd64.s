@@ -2,6 +2,15 @@
 
 #include "textflag.h"
 
+#define scoreRow_at 0
+#define scoreRow_n 8
+#define scoreRow_far 16
+#define scoreRow_shift 20
+#define scoreRow_delta 24
+#define scoreRow_largest 28
+#define scoreRow_sum 32
+#define scoreRow_size 40
+
 DATA bellExponent<>+0(SB)/8, $0xbfe71547652b82fe
 DATA bellExponent<>+8(SB)/8, $0xbfe71547652b82fe
 DATA bellExponent<>+16(SB)/8, $0xbfe71547652b82fe
@@ -1822,12 +1831,17 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2DistancesMaxPadded(x *float32, n int, slope float32, far float32) (largest float32)
-TEXT ·avx2DistancesMaxPadded(SB), NOSPLIT, $0-28
+// func avx2DistancesMaxRows(x *float32, rows *scoreRow[float32], n int, slope float32)
+TEXT ·avx2DistancesMaxRows(SB), NOSPLIT, $0-28
+	VBROADCASTSS slope+24(FP), Y13
+	MOVQ rows+8(FP), R12
+	MOVQ n+16(FP), R13
+row:
+	MOVQ scoreRow_at(R12), AX
 	MOVQ x+0(FP), DI
-	MOVQ n+8(FP), CX
-	VBROADCASTSS slope+16(FP), Y13
-	VBROADCASTSS far+20(FP), Y12
+	LEAQ (DI)(AX*4), DI
+	MOVQ scoreRow_n(R12), CX
+	VBROADCASTSS scoreRow_far(R12), Y12
 	VMOVUPS minusInf<>(SB), Y3
 	VSUBPS count<>(SB), Y12, Y4
 	XORL AX, AX
@@ -1867,7 +1881,10 @@ done:
 	VMAXPS X0, X3, X3
 	VPERMILPS $0xb1, X3, X0
 	VMAXPS X0, X3, X3
-	VMOVSS X3, largest+24(FP)
+	VMOVSS X3, scoreRow_largest(R12)
+	ADDQ $scoreRow_size, R12
+	DECQ R13
+	JNZ row
 	VZEROUPPER
 	RET
 
@@ -2002,11 +2019,16 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2ExpSinglePadded(x *float32, n int, shift float32) (sum float64)
-TEXT ·avx2ExpSinglePadded(SB), NOSPLIT, $0-32
+// func avx2ExpSingleRows(x *float32, rows *scoreRow[float32], n int)
+TEXT ·avx2ExpSingleRows(SB), NOSPLIT, $0-24
+	MOVQ rows+8(FP), R12
+	MOVQ n+16(FP), R13
+row:
+	MOVQ scoreRow_at(R12), AX
 	MOVQ x+0(FP), DI
-	MOVQ n+8(FP), CX
-	VBROADCASTSS shift+16(FP), Y13
+	LEAQ (DI)(AX*4), DI
+	MOVQ scoreRow_n(R12), CX
+	VBROADCASTSS scoreRow_shift(R12), Y13
 	VXORPS X8, X8, X8
 	VXORPS X9, X9, X9
 	XORL AX, AX
@@ -2129,18 +2151,21 @@ done:
 	VADDPD X0, X8, X8
 	VUNPCKHPD X8, X8, X0
 	VADDSD X0, X8, X8
-	VMOVSD X8, sum+24(FP)
+	VMOVSD X8, scoreRow_sum(R12)
+	ADDQ $scoreRow_size, R12
+	DECQ R13
+	JNZ row
 	VZEROUPPER
 	RET
 
-// func avx2SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
+// func avx2SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, shift float32, delta float32)
 TEXT ·avx2SoftmaxGradient(SB), NOSPLIT, $0-40
 	MOVQ prob+0(FP), DI
 	MOVQ dprob+8(FP), SI
 	MOVQ n+16(FP), CX
 	VBROADCASTSS slope+24(FP), Y13
 	VBROADCASTSS far+28(FP), Y12
-	VBROADCASTSS lse+32(FP), Y11
+	VBROADCASTSS shift+32(FP), Y11
 	VBROADCASTSS delta+36(FP), Y10
 	VSUBPS count<>(SB), Y12, Y4
 	XORL AX, AX
@@ -2169,10 +2194,10 @@ group:
 	VFMADD213PS oneSingle<>(SB), Y2, Y3
 	VPSLLD $23, Y1, Y1
 	VMULPS Y1, Y3, Y3
-	VMOVUPS Y3, 0(DI)(AX*1)
 	VMOVUPS 0(SI)(AX*1), Y0
 	VSUBPS Y10, Y0, Y0
 	VMULPS Y3, Y0, Y0
+	VMOVUPS Y3, 0(DI)(AX*1)
 	VMOVUPS Y0, 0(SI)(AX*1)
 	ADDQ $32, AX
 	SUBQ $8, CX
@@ -2208,24 +2233,30 @@ rest:
 	VPSLLD $23, Y1, Y1
 	VMULPS Y1, Y3, Y3
 	VANDPS Y15, Y3, Y3
-	VMASKMOVPS Y3, Y15, 0(DI)(AX*1)
 	VMASKMOVPS 0(SI)(AX*1), Y15, Y0
 	VSUBPS Y10, Y0, Y0
 	VMULPS Y3, Y0, Y0
+	VMASKMOVPS Y3, Y15, 0(DI)(AX*1)
 	VMASKMOVPS Y0, Y15, 0(SI)(AX*1)
 done:
 	VZEROUPPER
 	RET
 
-// func avx2SoftmaxGradientPadded(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
-TEXT ·avx2SoftmaxGradientPadded(SB), NOSPLIT, $0-40
+// func avx2SoftmaxGradientRows(prob *float32, dprob *float32, rows *scoreRow[float32], n int, slope float32)
+TEXT ·avx2SoftmaxGradientRows(SB), NOSPLIT, $0-36
+	VBROADCASTSS slope+32(FP), Y13
+	MOVQ rows+16(FP), R12
+	MOVQ n+24(FP), R13
+row:
+	MOVQ scoreRow_at(R12), AX
 	MOVQ prob+0(FP), DI
+	LEAQ (DI)(AX*4), DI
 	MOVQ dprob+8(FP), SI
-	MOVQ n+16(FP), CX
-	VBROADCASTSS slope+24(FP), Y13
-	VBROADCASTSS far+28(FP), Y12
-	VBROADCASTSS lse+32(FP), Y11
-	VBROADCASTSS delta+36(FP), Y10
+	LEAQ (SI)(AX*4), SI
+	MOVQ scoreRow_n(R12), CX
+	VBROADCASTSS scoreRow_far(R12), Y12
+	VBROADCASTSS scoreRow_shift(R12), Y11
+	VBROADCASTSS scoreRow_delta(R12), Y10
 	VSUBPS count<>(SB), Y12, Y4
 	XORL AX, AX
 	SUBQ $8, CX
@@ -2253,10 +2284,10 @@ group:
 	VFMADD213PS oneSingle<>(SB), Y2, Y3
 	VPSLLD $23, Y1, Y1
 	VMULPS Y1, Y3, Y3
-	VMOVUPS Y3, 0(DI)(AX*1)
 	VMOVUPS 0(SI)(AX*1), Y0
 	VSUBPS Y10, Y0, Y0
 	VMULPS Y3, Y0, Y0
+	VMOVUPS Y3, 0(DI)(AX*1)
 	VMOVUPS Y0, 0(SI)(AX*1)
 	ADDQ $32, AX
 	SUBQ $8, CX
@@ -2292,12 +2323,15 @@ rest:
 	VPSLLD $23, Y1, Y1
 	VMULPS Y1, Y3, Y3
 	VANDPS Y15, Y3, Y3
-	VMOVUPS Y3, 0(DI)(AX*1)
 	VMASKMOVPS 0(SI)(AX*1), Y15, Y0
 	VSUBPS Y10, Y0, Y0
 	VMULPS Y3, Y0, Y0
+	VMOVUPS Y3, 0(DI)(AX*1)
 	VMOVUPS Y0, 0(SI)(AX*1)
 done:
+	ADDQ $scoreRow_size, R12
+	DECQ R13
+	JNZ row
 	VZEROUPPER
 	RET
 

@@ -2,6 +2,15 @@
 
 #include "textflag.h"
 
+#define scoreRow_at 0
+#define scoreRow_n 8
+#define scoreRow_far 16
+#define scoreRow_shift 20
+#define scoreRow_delta 24
+#define scoreRow_largest 28
+#define scoreRow_sum 32
+#define scoreRow_size 40
+
 DATA bellExponent<>+0(SB)/8, $0xbfe71547652b82fe
 GLOBL bellExponent<>(SB), RODATA|NOPTR, $8
 
@@ -1614,15 +1623,20 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx512DistancesMaxPadded(x *float32, n int, slope float32, far float32) (largest float32)
-TEXT ·avx512DistancesMaxPadded(SB), NOSPLIT, $0-28
-	MOVQ x+0(FP), DI
-	MOVQ n+8(FP), CX
-	VBROADCASTSS slope+16(FP), Z31
-	VBROADCASTSS far+20(FP), Z30
+// func avx512DistancesMaxRows(x *float32, rows *scoreRow[float32], n int, slope float32)
+TEXT ·avx512DistancesMaxRows(SB), NOSPLIT, $0-28
+	VBROADCASTSS slope+24(FP), Z31
 	VBROADCASTSS minusInf<>(SB), Z29
 	VMOVUPS count<>(SB), Z28
 	VBROADCASTSS lanesSingle<>(SB), Z27
+	MOVQ rows+8(FP), R12
+	MOVQ n+16(FP), R13
+row:
+	MOVQ scoreRow_at(R12), AX
+	MOVQ x+0(FP), DI
+	LEAQ (DI)(AX*4), DI
+	MOVQ scoreRow_n(R12), CX
+	VBROADCASTSS scoreRow_far(R12), Z30
 	VMOVUPS Z29, Z3
 	VSUBPS Z28, Z30, Z4
 	XORL AX, AX
@@ -1662,7 +1676,10 @@ done:
 	VMAXPS X0, X3, X3
 	VPERMILPS $0xb1, X3, X0
 	VMAXPS X0, X3, X3
-	VMOVSS X3, largest+24(FP)
+	VMOVSS X3, scoreRow_largest(R12)
+	ADDQ $scoreRow_size, R12
+	DECQ R13
+	JNZ row
 	VZEROUPPER
 	RET
 
@@ -1803,11 +1820,8 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx512ExpSinglePadded(x *float32, n int, shift float32) (sum float64)
-TEXT ·avx512ExpSinglePadded(SB), NOSPLIT, $0-32
-	MOVQ x+0(FP), DI
-	MOVQ n+8(FP), CX
-	VBROADCASTSS shift+16(FP), Z31
+// func avx512ExpSingleRows(x *float32, rows *scoreRow[float32], n int)
+TEXT ·avx512ExpSingleRows(SB), NOSPLIT, $0-24
 	VBROADCASTSS expSingleLow<>(SB), Z30
 	VBROADCASTSS expSingleTop<>(SB), Z29
 	VBROADCASTSS log2eHigh<>(SB), Z28
@@ -1820,6 +1834,14 @@ TEXT ·avx512ExpSinglePadded(SB), NOSPLIT, $0-32
 	VBROADCASTSS exp2s4<>(SB), Z21
 	VBROADCASTSS exp2s5<>(SB), Z20
 	VBROADCASTSS exp2s6<>(SB), Z19
+	MOVQ rows+8(FP), R12
+	MOVQ n+16(FP), R13
+row:
+	MOVQ scoreRow_at(R12), AX
+	MOVQ x+0(FP), DI
+	LEAQ (DI)(AX*4), DI
+	MOVQ scoreRow_n(R12), CX
+	VBROADCASTSS scoreRow_shift(R12), Z31
 	VXORPS X8, X8, X8
 	VXORPS X9, X9, X9
 	XORL AX, AX
@@ -1936,18 +1958,21 @@ done:
 	VADDPD X0, X8, X8
 	VUNPCKHPD X8, X8, X0
 	VADDSD X0, X8, X8
-	VMOVSD X8, sum+24(FP)
+	VMOVSD X8, scoreRow_sum(R12)
+	ADDQ $scoreRow_size, R12
+	DECQ R13
+	JNZ row
 	VZEROUPPER
 	RET
 
-// func avx512SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
+// func avx512SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, shift float32, delta float32)
 TEXT ·avx512SoftmaxGradient(SB), NOSPLIT, $0-40
 	MOVQ prob+0(FP), DI
 	MOVQ dprob+8(FP), SI
 	MOVQ n+16(FP), CX
 	VBROADCASTSS slope+24(FP), Z31
 	VBROADCASTSS far+28(FP), Z30
-	VBROADCASTSS lse+32(FP), Z29
+	VBROADCASTSS shift+32(FP), Z29
 	VBROADCASTSS delta+36(FP), Z28
 	VBROADCASTSS expSingleLow<>(SB), Z27
 	VBROADCASTSS expSingleTop<>(SB), Z26
@@ -1988,10 +2013,10 @@ group:
 	VFMADD213PS Z22, Z2, Z3
 	VPSLLD $23, Z1, Z1
 	VMULPS Z1, Z3, Z3
-	VMOVUPS Z3, 0(DI)(AX*1)
 	VMOVUPS 0(SI)(AX*1), Z0
 	VSUBPS Z28, Z0, Z0
 	VMULPS Z3, Z0, Z0
+	VMOVUPS Z3, 0(DI)(AX*1)
 	VMOVUPS Z0, 0(SI)(AX*1)
 	ADDQ $64, AX
 	SUBQ $16, CX
@@ -2025,24 +2050,18 @@ rest:
 	VPSLLD $23, Z1, Z1
 	VMULPS Z1, Z3, Z3
 	VMOVAPS.Z Z3, K1, Z3
-	VMOVUPS Z3, K1, 0(DI)(AX*1)
 	VMOVUPS.Z 0(SI)(AX*1), K1, Z0
 	VSUBPS Z28, Z0, Z0
 	VMULPS Z3, Z0, Z0
+	VMOVUPS Z3, K1, 0(DI)(AX*1)
 	VMOVUPS Z0, K1, 0(SI)(AX*1)
 done:
 	VZEROUPPER
 	RET
 
-// func avx512SoftmaxGradientPadded(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
-TEXT ·avx512SoftmaxGradientPadded(SB), NOSPLIT, $0-40
-	MOVQ prob+0(FP), DI
-	MOVQ dprob+8(FP), SI
-	MOVQ n+16(FP), CX
-	VBROADCASTSS slope+24(FP), Z31
-	VBROADCASTSS far+28(FP), Z30
-	VBROADCASTSS lse+32(FP), Z29
-	VBROADCASTSS delta+36(FP), Z28
+// func avx512SoftmaxGradientRows(prob *float32, dprob *float32, rows *scoreRow[float32], n int, slope float32)
+TEXT ·avx512SoftmaxGradientRows(SB), NOSPLIT, $0-36
+	VBROADCASTSS slope+32(FP), Z31
 	VBROADCASTSS expSingleLow<>(SB), Z27
 	VBROADCASTSS expSingleTop<>(SB), Z26
 	VBROADCASTSS log2eHigh<>(SB), Z25
@@ -2057,6 +2076,18 @@ TEXT ·avx512SoftmaxGradientPadded(SB), NOSPLIT, $0-40
 	VBROADCASTSS exp2s6<>(SB), Z16
 	VMOVUPS count<>(SB), Z15
 	VBROADCASTSS lanesSingle<>(SB), Z14
+	MOVQ rows+16(FP), R12
+	MOVQ n+24(FP), R13
+row:
+	MOVQ scoreRow_at(R12), AX
+	MOVQ prob+0(FP), DI
+	LEAQ (DI)(AX*4), DI
+	MOVQ dprob+8(FP), SI
+	LEAQ (SI)(AX*4), SI
+	MOVQ scoreRow_n(R12), CX
+	VBROADCASTSS scoreRow_far(R12), Z30
+	VBROADCASTSS scoreRow_shift(R12), Z29
+	VBROADCASTSS scoreRow_delta(R12), Z28
 	VSUBPS Z15, Z30, Z4
 	XORL AX, AX
 	SUBQ $16, CX
@@ -2082,10 +2113,10 @@ group:
 	VFMADD213PS Z22, Z2, Z3
 	VPSLLD $23, Z1, Z1
 	VMULPS Z1, Z3, Z3
-	VMOVUPS Z3, 0(DI)(AX*1)
 	VMOVUPS 0(SI)(AX*1), Z0
 	VSUBPS Z28, Z0, Z0
 	VMULPS Z3, Z0, Z0
+	VMOVUPS Z3, 0(DI)(AX*1)
 	VMOVUPS Z0, 0(SI)(AX*1)
 	ADDQ $64, AX
 	SUBQ $16, CX
@@ -2119,12 +2150,15 @@ rest:
 	VPSLLD $23, Z1, Z1
 	VMULPS Z1, Z3, Z3
 	VMOVAPS.Z Z3, K1, Z3
-	VMOVUPS Z3, 0(DI)(AX*1)
 	VMOVUPS.Z 0(SI)(AX*1), K1, Z0
 	VSUBPS Z28, Z0, Z0
 	VMULPS Z3, Z0, Z0
+	VMOVUPS Z3, 0(DI)(AX*1)
 	VMOVUPS Z0, 0(SI)(AX*1)
 done:
+	ADDQ $scoreRow_size, R12
+	DECQ R13
+	JNZ row
 	VZEROUPPER
 	RET
 

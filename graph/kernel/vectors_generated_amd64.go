@@ -292,22 +292,25 @@ func avx512DistancesMax(x *float32, n int, slope float32, far float32) (largest 
 //go:noescape
 func avx2DistancesMax(x *float32, n int, slope float32, far float32) (largest float32)
 
-// fastDistancesMaxPadded computes x = x - slope * (far - i) for element i, and the largest of the results; NaN is passed over. It sets the elements of the last vector beyond the end to -Inf.
-func fastDistancesMaxPadded[T Float](p path, x []T, slope, far T) (largest T) {
-	n := len(x)
+// fastDistancesMaxRows computes for each row x = x - slope * (far - i) for element i, and the largest of the results; NaN is passed over. It sets the elements of the last vector beyond the end to -Inf.
+func fastDistancesMaxRows[T Float](p path, rows []scoreRow[T], x []T, slope T) {
+	n := len(rows)
+	if n == 0 {
+		return
+	}
 	switch p {
 	case avx512:
-		return T(avx512DistancesMaxPadded((*float32)(pointer(x)), n, float32(slope), float32(far)))
+		avx512DistancesMaxRows((*float32)(pointer(x)), (*scoreRow[float32])(pointer(rows)), n, float32(slope))
 	default:
-		return T(avx2DistancesMaxPadded((*float32)(pointer(x)), n, float32(slope), float32(far)))
+		avx2DistancesMaxRows((*float32)(pointer(x)), (*scoreRow[float32])(pointer(rows)), n, float32(slope))
 	}
 }
 
 //go:noescape
-func avx512DistancesMaxPadded(x *float32, n int, slope float32, far float32) (largest float32)
+func avx512DistancesMaxRows(x *float32, rows *scoreRow[float32], n int, slope float32)
 
 //go:noescape
-func avx2DistancesMaxPadded(x *float32, n int, slope float32, far float32) (largest float32)
+func avx2DistancesMaxRows(x *float32, rows *scoreRow[float32], n int, slope float32)
 
 // fastExpSingle computes x = exp(x - shift), see expSingle, and the sum of the results.
 func fastExpSingle[T Float](p path, x []T, shift T) (sum float64) {
@@ -326,58 +329,63 @@ func avx512ExpSingle(x *float32, n int, shift float32) (sum float64)
 //go:noescape
 func avx2ExpSingle(x *float32, n int, shift float32) (sum float64)
 
-// fastExpSinglePadded computes x = exp(x - shift), see expSingle, and the sum of the results. It sets the elements of the last vector beyond the end to 0.
-func fastExpSinglePadded[T Float](p path, x []T, shift T) (sum float64) {
-	n := len(x)
+// fastExpSingleRows computes for each row x = exp(x - shift), see expSingle, and the sum of the results. It sets the elements of the last vector beyond the end to 0.
+func fastExpSingleRows[T Float](p path, rows []scoreRow[T], x []T) {
+	n := len(rows)
+	if n == 0 {
+		return
+	}
 	switch p {
 	case avx512:
-		return avx512ExpSinglePadded((*float32)(pointer(x)), n, float32(shift))
+		avx512ExpSingleRows((*float32)(pointer(x)), (*scoreRow[float32])(pointer(rows)), n)
 	default:
-		return avx2ExpSinglePadded((*float32)(pointer(x)), n, float32(shift))
+		avx2ExpSingleRows((*float32)(pointer(x)), (*scoreRow[float32])(pointer(rows)), n)
 	}
 }
 
 //go:noescape
-func avx512ExpSinglePadded(x *float32, n int, shift float32) (sum float64)
+func avx512ExpSingleRows(x *float32, rows *scoreRow[float32], n int)
 
 //go:noescape
-func avx2ExpSinglePadded(x *float32, n int, shift float32) (sum float64)
+func avx2ExpSingleRows(x *float32, rows *scoreRow[float32], n int)
 
-// fastSoftmaxGradient computes p = exp(p - slope * (far - i) - lse) for element i, see expSingle, and dp = p * (dp - delta).
-func fastSoftmaxGradient[T Float](p path, prob, dprob []T, slope, far, lse, delta T) {
+// fastSoftmaxGradient computes p = exp(p - slope * (far - i) - shift) for element i, see expSingle, and dp = p * (dp - delta).
+func fastSoftmaxGradient[T Float](p path, prob, dprob []T, slope, far, shift, delta T) {
 	n := len(prob)
 	dprob = dprob[:n]
 	switch p {
 	case avx512:
-		avx512SoftmaxGradient((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(slope), float32(far), float32(lse), float32(delta))
+		avx512SoftmaxGradient((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(slope), float32(far), float32(shift), float32(delta))
 	default:
-		avx2SoftmaxGradient((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(slope), float32(far), float32(lse), float32(delta))
+		avx2SoftmaxGradient((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(slope), float32(far), float32(shift), float32(delta))
 	}
 }
 
 //go:noescape
-func avx512SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
+func avx512SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, shift float32, delta float32)
 
 //go:noescape
-func avx2SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
+func avx2SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, shift float32, delta float32)
 
-// fastSoftmaxGradientPadded computes p = exp(p - slope * (far - i) - lse) for element i, see expSingle, and dp = p * (dp - delta). It sets the elements of the last vector beyond the end to 0.
-func fastSoftmaxGradientPadded[T Float](p path, prob, dprob []T, slope, far, lse, delta T) {
-	n := len(prob)
-	dprob = dprob[:n]
+// fastSoftmaxGradientRows computes for each row p = exp(p - slope * (far - i) - shift) for element i, see expSingle, and dp = p * (dp - delta). It sets the elements of the last vector beyond the end to 0.
+func fastSoftmaxGradientRows[T Float](p path, rows []scoreRow[T], prob []T, dprob []T, slope T) {
+	n := len(rows)
+	if n == 0 {
+		return
+	}
 	switch p {
 	case avx512:
-		avx512SoftmaxGradientPadded((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(slope), float32(far), float32(lse), float32(delta))
+		avx512SoftmaxGradientRows((*float32)(pointer(prob)), (*float32)(pointer(dprob)), (*scoreRow[float32])(pointer(rows)), n, float32(slope))
 	default:
-		avx2SoftmaxGradientPadded((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(slope), float32(far), float32(lse), float32(delta))
+		avx2SoftmaxGradientRows((*float32)(pointer(prob)), (*float32)(pointer(dprob)), (*scoreRow[float32])(pointer(rows)), n, float32(slope))
 	}
 }
 
 //go:noescape
-func avx512SoftmaxGradientPadded(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
+func avx512SoftmaxGradientRows(prob *float32, dprob *float32, rows *scoreRow[float32], n int, slope float32)
 
 //go:noescape
-func avx2SoftmaxGradientPadded(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
+func avx2SoftmaxGradientRows(prob *float32, dprob *float32, rows *scoreRow[float32], n int, slope float32)
 
 // softmaxMax computes the largest x, -Inf without any; NaN is passed over.
 func softmaxMax[T Float](p path, x []T) (largest T) {

@@ -36,15 +36,15 @@ func fastNormGradientAdd[T Float](p path, dx, dy, gain, normal, addend []T, mean
 
 func fastDistancesMax[T Float](p path, x []T, slope, far T) (largest T) { return }
 
-func fastDistancesMaxPadded[T Float](p path, x []T, slope, far T) (largest T) { return }
+func fastDistancesMaxRows[T Float](p path, rows []scoreRow[T], x []T, slope T) {}
 
 func fastExpSingle[T Float](p path, x []T, shift T) (sum float64) { return }
 
-func fastExpSinglePadded[T Float](p path, x []T, shift T) (sum float64) { return }
+func fastExpSingleRows[T Float](p path, rows []scoreRow[T], x []T) {}
 
-func fastSoftmaxGradient[T Float](p path, prob, dprob []T, slope, far, lse, delta T) {}
+func fastSoftmaxGradient[T Float](p path, prob, dprob []T, slope, far, shift, delta T) {}
 
-func fastSoftmaxGradientPadded[T Float](p path, prob, dprob []T, slope, far, lse, delta T) {}
+func fastSoftmaxGradientRows[T Float](p path, rows []scoreRow[T], prob []T, dprob []T, slope T) {}
 
 func softmaxMax[T Float](p path, x []T) (largest T) { return softmaxMaxPortable(x) }
 

@@ -89,23 +89,6 @@ var vectorCases = []vectorCase{
 	{"softmaxMax", 1, func(p path, s [][]float32) []float64 { return result(max(-1e30, float64(softmaxMax(p, s[0])))) }},
 	{"softmaxExp", 1, func(p path, s [][]float32) []float64 { return result(softmaxExp(p, s[0], 0.5)) }},
 	{"attentionExp", 1, func(p path, s [][]float32) []float64 { return result(attentionExp(p, s[0], 0.5)) }},
-	{"attentionExpPadded", 1, func(p path, s [][]float32) []float64 {
-		x := padding(s[0])
-		defer copy(s[0], x)
-		return result(attentionExpPadded(p, x, 0.5))
-	}},
-	{"distancesMaxPadded", 1, func(p path, s [][]float32) []float64 {
-		x := padding(s[0])
-		defer copy(s[0], x)
-		return result(max(-1e30, float64(distancesMaxPadded(p, x, 0.125, len(x)+3))))
-	}},
-	{"softmaxGradientPadded", 2, func(p path, s [][]float32) []float64 {
-		x, dx := padding(s[0]), padding(s[1])
-		softmaxGradientPadded(p, x, dx, 0.125, len(x)+3, 0.5, 0.25)
-		copy(s[0], x)
-		copy(s[1], dx)
-		return nil
-	}},
 	{"distancesMax", 1, func(p path, s [][]float32) []float64 {
 		return result(max(-1e30, float64(distancesMax(p, s[0], 0.125, len(s[0])+3))))
 	}},
@@ -132,36 +115,6 @@ var vectorCases = []vectorCase{
 		b.flush()
 		return around
 	}},
-}
-
-// padding returns a copy of x with a vector's room after it.
-func padding(x []float32) []float32 {
-	y := make([]float32, len(x)+16)
-	copy(y, x)
-	return y[:len(x)]
-}
-
-// TestPaddedRows compares the forms for padded rows with the others, to the bit, and checks what
-// lies beyond the last vector.
-func TestPaddedRows(t *testing.T) {
-	forEachFastPath(t, func(t *testing.T, p path) {
-		for _, n := range vectorLengths {
-			x, dx := normals[float32](1, n, 2), normals[float32](2, n, 2)
-			inside, around := surrounded([][]float32{x, dx}, 3)
-			row, drow := inside[0], inside[1]
-			require.Equal(t, distancesMax(p, x, 0.125, n+3), distancesMaxPadded(p, row, 0.125, n+3), n)
-			require.Equal(t, x, row, n)
-			require.Equal(t, attentionExp(p, x, 0.5), attentionExpPadded(p, row, 0.5), n)
-			require.Equal(t, x, row, n)
-			softmaxGradient(p, x, dx, 0.125, n+3, 0.5, 0.25)
-			softmaxGradientPadded(p, row, drow, 0.125, n+3, 0.5, 0.25)
-			require.Equal(t, [][]float32{x, dx}, [][]float32{row, drow}, n)
-			for _, a := range around {
-				requireCanaries(t, a[:3])
-				requireCanaries(t, a[3+(n+15)/16*16:])
-			}
-		}
-	})
 }
 
 var testStatistics = statistics[float32]{mean: 0.3, rest: 1e-9, rstd: 1.7}

@@ -17,13 +17,16 @@ func (r *parsed) declaration(s asm.ISA) string {
 	for _, v := range r.slices {
 		arguments = append(arguments, v.name+" *"+v.kind.name)
 	}
+	if r.rows() {
+		arguments = append(arguments, "rows *scoreRow[float32]")
+	}
 	arguments = append(arguments, "n int")
-	for _, v := range r.numbers {
+	for _, v := range r.arguments(r.numbers) {
 		arguments = append(arguments, v.name+" "+v.kind.name)
 	}
 	text := r.symbol(s) + list(arguments)
 	var results []string
-	for _, v := range r.results {
+	for _, v := range r.arguments(r.results) {
 		results = append(results, v.name+" "+v.kind.name)
 	}
 	if results != nil {
@@ -41,22 +44,39 @@ func (r *parsed) header() string {
 	if r.slices[0].kind == single {
 		types = "[T Float]"
 	}
-	return "func " + r.function + types + strings.Replace(strings.TrimPrefix(r.signature, r.name), "(", "(p path, ", 1)
+	if !r.rows() {
+		return "func " + r.function + types + strings.Replace(strings.TrimPrefix(r.signature, r.name), "(", "(p path, ", 1)
+	}
+	arguments := []string{"p path", "rows []scoreRow[T]"}
+	for _, v := range r.slices {
+		arguments = append(arguments, v.name+" []T")
+	}
+	for _, v := range r.arguments(r.numbers) {
+		arguments = append(arguments, v.name+" T")
+	}
+	return "func " + r.function + types + list(arguments)
 }
 
 // declare writes the declarations of the assembly and the choosing function.
 func (r *parsed) declare(b *builder) {
 	b.Line("\n// %s computes %s\n%s {", r.function, r.doc, r.header())
-	b.Line("n := len(%s)", r.slices[0].name)
+	if r.rows() {
+		b.Line("n := len(rows)\nif n == 0 {\nreturn\n}")
+	} else {
+		b.Line("n := len(%s)", r.slices[0].name)
+	}
 	var arguments []string
 	for i, v := range r.slices {
-		if i > 0 {
+		if i > 0 && !r.rows() {
 			b.Line("%s = %s[:n]", v.name, v.name)
 		}
 		arguments = append(arguments, fmt.Sprintf("(*%s)(pointer(%s))", v.kind.name, v.name))
 	}
+	if r.rows() {
+		arguments = append(arguments, "(*scoreRow[float32])(pointer(rows))")
+	}
 	arguments = append(arguments, "n")
-	for _, v := range r.numbers {
+	for _, v := range r.arguments(r.numbers) {
 		arguments = append(arguments, v.kind.name+list([]string{v.name}))
 	}
 	calls := []string{r.call(isas[0], arguments), r.call(isas[1], arguments)}
@@ -78,7 +98,7 @@ func (r *parsed) declare(b *builder) {
 
 func (r *parsed) call(s asm.ISA, arguments []string) string {
 	text := r.symbol(s) + list(arguments)
-	if r.results != nil && r.results[0].kind == single {
+	if results := r.arguments(r.results); len(results) > 0 && results[0].kind == single {
 		return "T(" + text + ")"
 	}
 	return text
@@ -95,7 +115,7 @@ func (r *parsed) portable() string {
 
 // returned returns a statement that returns the results of a call, if there are any.
 func (r *parsed) returned(call string) string {
-	if r.results == nil {
+	if len(r.arguments(r.results)) == 0 {
 		return call
 	}
 	return "return " + call
@@ -107,7 +127,7 @@ func (r *parsed) declareAbsent(b *builder) {
 	if r.chooser != "" {
 		body = r.portable()
 	}
-	if body != "" || r.results != nil {
+	if body != "" || len(r.arguments(r.results)) > 0 {
 		body = r.returned(body)
 	}
 	b.Line("\n%s { %s }", r.header(), body)

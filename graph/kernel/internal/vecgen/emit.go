@@ -12,11 +12,23 @@ func (b *builder) emit() {
 	offsets, size := b.frame()
 	b.offsets, b.registers = offsets, map[string]string{}
 	b.Function(b.declaration(b.ISA), 0, size)
+	if b.rows() {
+		b.emitBroadcasts()
+		b.emitRows()
+		b.Return()
+		return
+	}
 	for i, s := range b.slices {
 		b.Op("MOVQ", b.argument(s.name), pointers[i])
 	}
 	b.Op("MOVQ", b.argument("n"), "CX")
 	b.emitBroadcasts()
+	b.emitRow()
+	b.Return()
+}
+
+// emitRow handles the CX elements that the pointers point to.
+func (b *builder) emitRow() {
 	for b.vector = range b.unroll {
 		b.emitStart()
 	}
@@ -32,7 +44,43 @@ func (b *builder) emit() {
 			b.emitSumSingle(i, result.name)
 		}
 	}
-	b.Return()
+}
+
+// emitRows handles each row of the list: R12 points to it, R13 counts those that are left.
+func (b *builder) emitRows() {
+	b.Op("MOVQ", b.argument("rows"), "R12")
+	b.Op("MOVQ", b.argument("n"), "R13")
+	b.Label("row")
+	b.Op("MOVQ", "scoreRow_at(R12)", "AX")
+	for i, s := range b.slices {
+		b.Op("MOVQ", b.argument(s.name), pointers[i])
+		b.Op("LEAQ", fmt.Sprintf("(%s)(AX*%d)", pointers[i], s.kind.size), pointers[i])
+	}
+	b.Op("MOVQ", "scoreRow_n(R12)", "CX")
+	for _, v := range b.numbers {
+		if b.ofRow(v) {
+			b.broadcast(v)
+		}
+	}
+	b.emitRow()
+	b.Op("ADDQ", "$scoreRow_size", "R12")
+	b.Op("DECQ", "R13")
+	b.Op("JNZ", "row")
+}
+
+// scoreRow lists the fields of a scoreRow[float32] with their sizes.
+var scoreRow = []variable{
+	{"at", kind{"int", 8}}, {"n", kind{"int", 8}}, {"far", single}, {"shift", single}, {"delta", single}, {"largest", single}, {"sum", double},
+}
+
+// defineScoreRow writes names for the offsets of a scoreRow's fields, and for its size.
+func defineScoreRow(b *builder) {
+	offset := 0
+	for _, field := range scoreRow {
+		b.Line("#define scoreRow_%s %d", field.name, offset)
+		offset += field.kind.size
+	}
+	b.Line("#define scoreRow_size %d", offset)
 }
 
 // emitStart sets the kept registers of a vector. A result is a sum in float64, or the largest
@@ -58,40 +106,53 @@ func (b *builder) emitWork() {
 	}
 }
 
+// argument returns where an argument or result lies: on the stack, or in the row.
 func (b *builder) argument(name string) string {
-	return fmt.Sprintf("%s+%d(FP)", name, b.offsets[name])
+	if offset, ok := b.offsets[name]; ok {
+		return fmt.Sprintf("%s+%d(FP)", name, offset)
+	}
+	return fmt.Sprintf("scoreRow_%s(R12)", name)
 }
 
-// emitBroadcasts loads the values that stay in registers: the numbers and, with AVX-512, the
-// constants.
+// broadcast loads a number into all lanes of its register.
+func (b *builder) broadcast(v variable) {
+	name := "VBROADCASTSS"
+	if v.kind == double {
+		name = "VBROADCASTSD"
+	}
+	b.Op(name, b.argument(v.name), b.registers[v.name])
+}
+
+// emitBroadcasts loads the values that stay in registers: the numbers, except those of rows, and,
+// with AVX-512, the constants.
 func (b *builder) emitBroadcasts() {
 	next := b.Registers - 1
 	if !b.Masks {
 		next -= 2 // reserved for the masks
 	}
-	broadcast := func(name, from string, k kind) {
+	hold := func(name string) string {
 		b.registers[name] = b.Vector(next)
 		next--
-		if k == double {
-			b.Op("VBROADCASTSD", from, b.registers[name])
-		} else {
-			b.Op("VBROADCASTSS", from, b.registers[name])
-		}
+		return b.registers[name]
 	}
 	for _, v := range b.numbers {
-		broadcast(v.name, b.argument(v.name), v.kind)
+		hold(v.name)
+		if !b.ofRow(v) {
+			b.broadcast(v)
+		}
 	}
 	if !b.Masks {
 		return
 	}
 	for _, name := range b.constantNames {
+		load := "VMOVUPS"
 		if k, values := b.constant(name); len(values) == 1 {
-			broadcast(name, name+"<>(SB)", k)
-			continue
+			load = "VBROADCASTSS"
+			if k == double {
+				load = "VBROADCASTSD"
+			}
 		}
-		b.registers[name] = b.Vector(next)
-		next--
-		b.Op("VMOVUPS", name+"<>(SB)", b.registers[name])
+		b.Op(load, name+"<>(SB)", hold(name))
 	}
 }
 

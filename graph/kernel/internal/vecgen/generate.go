@@ -35,7 +35,8 @@ func assembly(s asm.ISA) []byte {
 	list := routines()
 	b := &builder{Writer: asm.Writer{ISA: s}}
 	b.Header("vecgen")
-	b.Line("#include \"textflag.h\"")
+	b.Line("#include \"textflag.h\"\n")
+	defineScoreRow(b)
 	var names []string
 	for _, r := range list {
 		names = append(names, r.constantNames...)

@@ -37,6 +37,7 @@ type routine struct {
 	scratch   string // names of the registers that the work on one vector uses
 	kept      string // names of registers kept through the loop, besides those of the results
 	constants string // the constants that the work uses
+	rowFields string // names of the numbers that each row has in its scoreRow, if the routine handles a list of rows
 
 	start string           // sets the kept registers that are no result's
 	work  string           // handles one vector
@@ -100,6 +101,19 @@ func variables(names []*ast.Ident, element ast.Expr) (list []variable) {
 	return list
 }
 
+// rows tells whether the routine handles a list of rows.
+func (r *parsed) rows() bool { return r.rowFields != "" }
+
+// ofRow tells whether a number or result is a field of each row.
+func (r *parsed) ofRow(v variable) bool {
+	return r.rows() && (slices.Contains(r.results, v) || slices.Contains(strings.Fields(r.rowFields), v.name))
+}
+
+// arguments returns the numbers and results that are no fields of rows.
+func (r *parsed) arguments(of []variable) []variable {
+	return slices.DeleteFunc(slices.Clone(of), r.ofRow)
+}
+
 // step returns the number of elements in one vector.
 func (r *parsed) step(s asm.ISA) int {
 	if r.wide {
@@ -108,19 +122,24 @@ func (r *parsed) step(s asm.ISA) int {
 	return s.Lanes
 }
 
-// frame returns the offsets of arguments and results, and their total size: pointers, the length,
-// numbers, results.
+// frame returns the offsets of arguments and results, and their total size: pointers, the list of
+// rows, its length or that of the slices, numbers, results.
 func (r *parsed) frame() (offsets map[string]int, size int) {
 	offsets = map[string]int{}
 	for _, s := range r.slices {
 		offsets[s.name] = size
 		size += 8
 	}
+	if r.rows() {
+		offsets["rows"] = size
+		size += 8
+	}
 	offsets["n"] = size
 	size += 8
-	for i, v := range slices.Concat(r.numbers, r.results) {
+	numbers := r.arguments(r.numbers)
+	for i, v := range slices.Concat(numbers, r.arguments(r.results)) {
 		align := v.kind.size
-		if i == len(r.numbers) { // results begin at an aligned offset
+		if i == len(numbers) { // results begin at an aligned offset
 			align = 8
 		}
 		size = (size + align - 1) / align * align

@@ -4,11 +4,11 @@ import "strings"
 
 var softmaxRoutines = []routine{
 	distancesMax,
-	padded(distancesMax, "-Inf"),
+	overRows(distancesMax, "far", "-Inf"),
 	expSingleSum,
-	padded(expSingleSum, "0"),
+	overRows(expSingleSum, "shift", "0"),
 	softmaxGradient,
-	padded(softmaxGradient, "0"),
+	overRows(softmaxGradient, "far shift delta", "0"),
 	{
 		signature: "Max(x []T) (largest T)",
 		chooser:   "softmaxMax",
@@ -93,32 +93,33 @@ var expSingleSum = routine{
 }
 
 var softmaxGradient = routine{
-	signature: "SoftmaxGradient(prob, dprob []T, slope, far, lse, delta T)",
-	doc:       "p = exp(p - slope * (far - i) - lse) for element i, see expSingle, and dp = p * (dp - delta).",
+	signature: "SoftmaxGradient(prob, dprob []T, slope, far, shift, delta T)",
+	doc:       "p = exp(p - slope * (far - i) - shift) for element i, see expSingle, and dp = p * (dp - delta).",
 	unroll:    1, scratch: "x t f p", kept: "distance", constants: expSingleConstants + "count lanesSingle",
 	start: "VSUBPS count, far, distance",
 	work: `
 		load prob, x
 		VFNMADD231PS slope, distance, x
 		VSUBPS lanesSingle, distance, distance
-		VSUBPS lse, x, x
+		VSUBPS shift, x, x
 		expSingle x, t, f, p
 		clearRest p
-		store p, prob
 		load dprob, x
 		VSUBPS delta, x, x
 		VMULPS p, x, x
+		store p, prob
 		store x, dprob
 	`,
 }
 
-// padded returns the form of a routine for rows that are followed by at least a vector's elements of
-// scratch memory. It stores whole vectors: the elements beyond the last become rest. A load soon
-// after would have to wait for a masked store to reach the cache.
-func padded(r routine, rest string) routine {
-	r.signature = strings.Replace(r.signature, "(", "Padded(", 1)
-	r.doc += " It sets the elements of the last vector beyond the end to " + rest + "."
+// overRows returns the form of a routine that does its work for a list of rows, each with its own
+// fields, among them all results. It stores whole vectors: a row's elements beyond the last become
+// rest. A load soon after would have to wait until a masked store has reached the cache.
+func overRows(r routine, fields, rest string) routine {
+	r.signature = strings.Replace(r.signature, "(", "Rows(", 1)
+	r.doc = "for each row " + r.doc + " It sets the elements of the last vector beyond the end to " + rest + "."
 	r.work = strings.ReplaceAll(r.work, "store ", "storeWhole ")
+	r.rowFields = fields
 	return r
 }
 
