@@ -80,7 +80,7 @@ func (a *Attention[T]) prepare(v *attentionView[T], p0, p1 int) {
 
 // prefetchRow starts loading what the worker needs for token i after the scores: the memory for its
 // results, and the token of the next pair. A pair's rows lie in different pages, too far apart for
-// the processor to look ahead itself. Tensors that fit into the second-level cache need no such help.
+// the processor to look ahead itself. Tensors that fit into the second-level cache need no help.
 func (a *Attention[T]) prefetchRow(v *attentionView[T], i int) {
 	if a.small {
 		return
@@ -129,7 +129,7 @@ func (a *Attention[T]) copyTokens(v *attentionView[T], i0, i1 int, all bool) {
 	}
 }
 
-// copyRotated copies n queries or keys, which begin at the position pos, rotated if there are rotary
+// copyRotated copies n queries or keys, the first at position pos, rotated if there are rotary
 // positions.
 func (a *Attention[T]) copyRotated(dst []T, at, pos, n int) {
 	dim, ld := a.d.HeadDim, a.d.packedWidth()

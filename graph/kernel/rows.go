@@ -60,8 +60,8 @@ func (r Rows[T]) readTo(p path, dst []T, at int) {
 	}
 }
 
-// readRows copies n rows of width elements, the first at index at and ld apart, into dst, where they
-// follow one another.
+// readRows copies n rows of width elements, the first at index at and ld apart, into dst, one after
+// another.
 func (r Rows[T]) readRows(p path, dst []T, at, ld, width, n int) {
 	if r.halves == nil {
 		copyRows(dst, width, r.floats[at:], ld, width, n)
