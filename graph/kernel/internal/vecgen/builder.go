@@ -95,8 +95,8 @@ func (b *builder) loadOr(name, other, to string) {
 	}
 }
 
-// store writes lanes, if masked only those of a partial vector. Wide ones are narrowed for a float32
-// slice: the rounded values remain in the lower half of the register.
+// store writes lanes, if masked only those of a partial vector. Wide ones are narrowed for a
+// float32 slice: the rounded values remain in the lower half of the register.
 func (b *builder) store(from, name string, masked bool) {
 	k, to := b.address(name)
 	narrows := b.wide && k == single
