@@ -134,6 +134,9 @@ func TestVariantsTellRisesAndMoves(t *testing.T) {
 	assert.Regexp(t, `\na +1 of 2 +0\.75, 0\.00\n`, text)
 	assert.Regexp(t, `\na +A_res +0\.354\na +B_up +0\.5\n`, text)
 	assert.NotRegexp(t, `\nb +\d of`, text)
+
+	c = newLines(t, "series: [{name: a}]\nexperiment: {kind: sweep, key: model.layers, values: [1, 2]}")
+	assert.Regexp(t, `\na 1 +A_res +0\.354\n`, c.Report([]Record{{Series: "a", Point: "1", Mixing: moved}}).Text())
 }
 
 // TestSearchListsTheBest: of each series, by loss.

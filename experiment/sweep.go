@@ -7,7 +7,8 @@ import (
 )
 
 // Sweep trains each series at several values of one key, such as the size of the residual stream
-// (Mak and Flanigan 2025, figures 6 and 7).
+// (Mak and Flanigan 2025, figures 6 and 7). It reports how far the stream's coefficients moved, if
+// train.log_mixing was set.
 type Sweep struct {
 	Key    string    `yaml:"key" default:"required" help:"the key of the run config that is swept, as in model.stream.dk"`
 	Values []float64 `yaml:"values" default:"required" help:"its values, as in [8, 16, 32]; sweep takes differences from the first, capacity wants loads, ascending"`
@@ -52,5 +53,6 @@ func (s Sweep) Report(r *Results) Report {
 		groups = append(groups, r.of(series.Name))
 	}
 	return Report{Tables: []figure.Table{r.Table("Means over seeds, ± standard errors"),
-		differences("Differences from the first value of each series, run by run with the same seed", groups...)}, Picture: chart}
+		differences("Differences from the first value of each series, run by run with the same seed", groups...),
+		movesTable(r.cells)}, Picture: chart}
 }
