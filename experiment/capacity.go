@@ -34,8 +34,6 @@ func (s Capacity) Check(c *Config) error {
 
 func (s Capacity) Report(r *Results) Report {
 	percent := fmt.Sprintf("%g%%", 100*s.Accuracy)
-	accuracies := figure.NewTable("Accuracy on held-out examples: means over seeds, ± standard errors; seeds that differ point to optimisation, seeds that fail alike to capacity or too few tokens", "lrrrl",
-		"", "chance", "accuracy", "seeds at "+percent, "by seed")
 	thresholds := figure.NewTable("Load at "+percent+", linear between loads in their logarithm: geometric means over seeds; < or > if it is below or above all loads for some, and then a bound", "lrrrrr",
 		"", "seeds", "load", "95% (BCa bootstrap)", "times the first's, seed by seed", "95%")
 	chart := figure.Lines{XLabel: s.Key, YLabel: "accuracy on held-out examples", LogX: true, XTicks: s.Values}
@@ -44,7 +42,6 @@ func (s Capacity) Report(r *Results) Report {
 		line := figure.Series{Name: series.Name, Marks: true}
 		cells := r.of(series.Name)
 		for _, c := range cells {
-			s.addTo(&accuracies, c)
 			e := stats.Mean(c.accuracies())
 			line.Add(c.point.Values[s.Key], e.Mean, e.Error)
 		}
@@ -59,23 +56,60 @@ func (s Capacity) Report(r *Results) Report {
 		}
 	}
 	chart.Series = append(chart.Series, level(percent, chart.Series, s.Accuracy))
-	return Report{Tables: []figure.Table{thresholds, accuracies, r.Table("Runs: means over seeds, ± standard errors")}, Picture: chart}
+	return Report{Tables: []figure.Table{thresholds, s.failuresTable(r), accuracyTable(r.cells), r.Table("Runs: means over seeds, ± standard errors")}, Picture: chart}
 }
 
-// addTo adds a cell's row to the table of accuracies.
-func (s Capacity) addTo(t *figure.Table, c Result) {
-	values, texts, reached := c.accuracies(), []string(nil), 0
-	for _, v := range values {
-		texts = append(texts, fmt.Sprintf("%.3f", v))
-		if v >= s.Accuracy {
-			reached++
+// alike is the largest difference between the accuracies of seeds that fail alike.
+const alike = 0.1
+
+// failuresTable shows the smallest load at which each series' mean accuracy is below the level. It
+// calls it a failure of optimisation if the best rate has no worse one on both sides, or if seeds
+// differ; otherwise longer runs have to decide whether it is one of capacity.
+func (s Capacity) failuresTable(r *Results) figure.Table {
+	t := figure.NewTable(fmt.Sprintf("The smallest load below %g%%: too large for the stream if the best rate lies between two worse ones, if all seeds are within %g, and if a run with four times the tokens fails too", 100*s.Accuracy, alike), "lrrrlrl",
+		"", "load", "accuracy", "best rate", "between two worse ones", "seeds within", "a failure of")
+	for _, series := range r.plan.series {
+		cells := r.of(series.Name)
+		i := slices.IndexFunc(cells, func(c Result) bool { return stats.Mean(c.accuracies()).Mean < s.Accuracy })
+		if i < 0 {
+			continue
 		}
+		c := cells[i]
+		all := c.accuracies()
+		rate, spread, of := math.NaN(), slices.Max(all)-slices.Min(all), "optimisation"
+		if c.best > 0 {
+			rate = c.best
+		}
+		if c.inside && spread <= alike {
+			of = "capacity, or too few tokens"
+		}
+		t.Row(series.Name, c.point.Label, estimate(all, "%.3f"), number(rate, "%g"), yes(c.inside), fmt.Sprintf("%.3f", spread), of)
 	}
-	chance := math.NaN()
-	if task, ok := c.first.Run.Data.Source.(data.Task); ok {
-		chance = task.Examples().Chance
+	return t
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
 	}
-	t.Row(c.Name(), number(chance, "%.3f"), estimate(values, "%.3f"), fmt.Sprintf("%d of %d", reached, len(values)), strings.Join(texts, ", "))
+	return "no"
+}
+
+// accuracyTable shows the accuracy of the cells that train on a task.
+func accuracyTable(cells []Result) figure.Table {
+	t := figure.NewTable("Accuracy on held-out examples: means over seeds, ± standard errors", "lrrl", "", "chance", "accuracy", "by seed")
+	for _, c := range cells {
+		task, ok := c.first.Run.Data.Source.(data.Task)
+		if !ok {
+			continue
+		}
+		values, texts := c.accuracies(), []string(nil)
+		for _, v := range values {
+			texts = append(texts, fmt.Sprintf("%.3f", v))
+		}
+		t.Row(c.Name(), number(task.Examples().Chance, "%.3f"), estimate(values, "%.3f"), strings.Join(texts, ", "))
+	}
+	return t
 }
 
 // accuracies lists the accuracy of each run; that of one that diverged is 0.

@@ -40,8 +40,9 @@ func TestCapacity(t *testing.T) {
 	text := newLines(t, capacities).Report(log).Text()
 	assert.Regexp(t, `\na +3 +6\.35 +4 to 8 +1 +-`, text)
 	assert.Regexp(t, `\nb +3 +<>8 +2 to 16 +1\.26 +0\.\d+ to 2`, text, "4 * (16 * 16 * 2 / (8 * 8 * 4))^(1/3) of a's")
-	assert.Regexp(t, `\na 16 +0\.062 +0\.433 ± 0\.219 +0 of 3 +0\.700, 0\.600, 0\.000\n`, text)
-	assert.Regexp(t, `\nb 4 +0\.250 +0\.967 ± 0\.033 +3 of 3 `, text)
+	assert.Regexp(t, `\na 16 +0\.062 +0\.433 ± 0\.219 +0\.700, 0\.600, 0\.000\n`, text)
+	assert.Regexp(t, `\nb 4 +0\.250 +0\.967 ± 0\.033 +1\.000, 0\.900, 1\.000\n`, text)
+	assert.Regexp(t, `\na +16 +0\.433 ± 0\.219 +- +no +0\.700 +optimisation\n`, text)
 
 	log = slices.DeleteFunc(log, func(r Record) bool { return r.Point == "16" && r.Seed == 2 })
 	text = newLines(t, capacities).Report(log).Text()

@@ -11,8 +11,8 @@ import (
 
 // Variants trains each series with its settings and compares it with the first, seed by seed (Mak
 // and Flanigan 2025, figure 5 and table 10). It reports how many seeds a difference of 1% would
-// need; how far the loss rose during training, if it was evaluated; and how far the stream's
-// coefficients moved, if train.log_mixing was set.
+// need; on a task, the accuracy; how far the loss rose during training, if it was evaluated; and
+// how far the stream's coefficients moved, if train.log_mixing was set.
 type Variants struct {
 	Plain
 	Evaluations int `yaml:"evaluations" min:"1" max:"10000" help:"evaluations of a run, evenly spaced; from two on the report says how far the validation loss rose in between"`
@@ -24,7 +24,7 @@ func (Variants) Name() string { return "variants" }
 func (v Variants) evaluations() int { return v.Evaluations }
 
 func (Variants) Report(r *Results) Report {
-	return Report{Tables: []figure.Table{r.Table("Means over seeds, ± standard errors"), differences("Differences from the first, run by run with the same seed", r.cells),
+	return Report{Tables: []figure.Table{r.Table("Means over seeds, ± standard errors"), accuracyTable(r.cells), differences("Differences from the first, run by run with the same seed", r.cells),
 		risesTable(r.cells), movesTable(r.cells), seedsTable(r.cells)}, Picture: differenceBars(r.cells)}
 }
 
