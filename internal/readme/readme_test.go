@@ -201,6 +201,22 @@ func TestALargerStream(t *testing.T) {
 	assert.Contains(t, page("docs/log.md"), "it already ends "+rest[0]+" and "+rest[1]+" nats below")
 }
 
+// TestDepth: the table of docs/experiments.md has the losses and differences of the report.
+func TestDepth(t *testing.T) {
+	page, report := read(t, "docs/experiments.md"), read(t, "studies/depth/report.md")
+	number := func(row string) string {
+		found := regexp.MustCompile(`(?m)^\| ` + row + ` \|.*? ([+-]?\d\.\d+ ± \d\.\d+) `).FindStringSubmatch(report)
+		require.NotNil(t, found, row)
+		return found[1]
+	}
+	series := regexp.MustCompile(`(?m)^\| (\S+) 16 \| 3 \|`).FindAllStringSubmatch(report, -1)
+	require.Len(t, series, 5)
+	for _, s := range series {
+		row := fmt.Sprintf(" | %s | %s | %s |\n", number(s[1]+" 4"), number(s[1]+" 16"), number(s[1]+` 16 \| 3`))
+		assert.Regexp(t, regexp.QuoteMeta(row), page)
+	}
+}
+
 func estimate(e stats.Estimate) string { return fmt.Sprintf("%.3f ± %.3f", e.Mean, e.Error) }
 
 // TestTrainingSpeeds: the table of docs/benchmarks.md has the speeds of the files next to it.
