@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -215,6 +216,28 @@ func TestDepth(t *testing.T) {
 		row := fmt.Sprintf(" | %s | %s | %s |\n", number(s[1]+" 4"), number(s[1]+" 16"), number(s[1]+` 16 \| 3`))
 		assert.Regexp(t, regexp.QuoteMeta(row), page)
 	}
+}
+
+// TestCapacity: the table of docs/experiments.md has the thresholds of the report, and the README
+// the range of the first three and all others'.
+func TestCapacity(t *testing.T) {
+	page, report := read(t, "docs/experiments.md"), read(t, "studies/capacity/report.md")
+	rows := regexp.MustCompile(`(?m)^\| \S+ \| 3 \| (\S+) \| (.*) \| (\S+) \| (.*) \|$`).FindAllStringSubmatch(report, -1)
+	require.Len(t, rows, 9)
+	var loads []string
+	for i, r := range rows {
+		row := fmt.Sprintf(" | %s | %s | %s | %s | ", r[1], r[2], r[3], r[4])
+		if i == 0 {
+			row = fmt.Sprintf(" | %s | %s | 1 | | ", r[1], r[2])
+		}
+		assert.Contains(t, page, row)
+		load, err := strconv.ParseFloat(r[1], 64)
+		require.NoError(t, err)
+		loads = append(loads, fmt.Sprintf("%.0f", load))
+	}
+	others := slices.Compact(slices.Clone(loads[3:]))
+	require.Len(t, others, 1)
+	assert.Contains(t, strings.Join(strings.Fields(read(t, "README.md")), " "), fmt.Sprintf("copy %s to %s tokens through one token's stream, other designs %s.", loads[0], loads[2], others[0]))
 }
 
 func estimate(e stats.Estimate) string { return fmt.Sprintf("%.3f ± %.3f", e.Mean, e.Error) }
