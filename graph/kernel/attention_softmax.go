@@ -86,9 +86,6 @@ func (a *Attention[T]) windows(w *attentionWorker[T], v *attentionView[T], s att
 	return rows
 }
 
-// hasSinks tells whether a query may see sinks before its window.
-func (d *AttentionParams) hasSinks() bool { return d.Window > 0 && d.Sinks > 0 }
-
 // sinks returns the scores of the sinks of row r, and the query's distance from the first.
 func (a *Attention[T]) sinks(scores []T, batch int, s attentionSpan, r int) (x []T, far int) {
 	seen := a.seen(batch, s, r)

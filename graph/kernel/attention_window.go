@@ -21,6 +21,9 @@ func (d *AttentionParams) sight(start, position int) attentionSight {
 	return attentionSight{start, min(start+max(d.Sinks, 0), first), first}
 }
 
+// hasSinks tells whether a query may see sinks before its window.
+func (d *AttentionParams) hasSinks() bool { return d.Window > 0 && d.Sinks > 0 }
+
 // Visible returns the number of pairs of a query and a key that it sees, in a row that is one
 // document.
 func (d *AttentionParams) Visible() int {
@@ -83,7 +86,7 @@ func (d *AttentionParams) blockKeys(past, i0, i1 int, documents bool, start func
 		near.j0 = min(near.j0, d.sight(start(i), past+i).first)
 	}
 	k := blockKeys{near: near, past: past, sinks: keyRange{near.j0, 0}, window: max(d.Window, 0)}
-	if d.Window <= 0 || d.Sinks <= 0 {
+	if !d.hasSinks() {
 		return k
 	}
 	for i := i0; i < i1; i++ {

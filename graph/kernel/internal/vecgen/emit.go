@@ -46,43 +46,6 @@ func (b *builder) emitRow() {
 	}
 }
 
-// emitRows handles each row of the list: R12 points to it, R13 counts those that are left.
-func (b *builder) emitRows() {
-	b.Op("MOVQ", b.argument("rows"), "R12")
-	b.Op("MOVQ", b.argument("n"), "R13")
-	b.Label("row")
-	b.Op("MOVQ", "scoreRow_at(R12)", "AX")
-	for i, s := range b.slices {
-		b.Op("MOVQ", b.argument(s.name), pointers[i])
-		b.Op("LEAQ", fmt.Sprintf("(%s)(AX*%d)", pointers[i], s.kind.size), pointers[i])
-	}
-	b.Op("MOVQ", "scoreRow_n(R12)", "CX")
-	for _, v := range b.numbers {
-		if b.ofRow(v) {
-			b.broadcast(v)
-		}
-	}
-	b.emitRow()
-	b.Op("ADDQ", "$scoreRow_size", "R12")
-	b.Op("DECQ", "R13")
-	b.Op("JNZ", "row")
-}
-
-// scoreRow lists the fields of a scoreRow[float32] with their sizes.
-var scoreRow = []variable{
-	{"at", kind{"int", 8}}, {"n", kind{"int", 8}}, {"far", single}, {"shift", single}, {"delta", single}, {"largest", single}, {"sum", double},
-}
-
-// defineScoreRow writes names for the offsets of a scoreRow's fields, and for its size.
-func defineScoreRow(b *builder) {
-	offset := 0
-	for _, field := range scoreRow {
-		b.Line("#define scoreRow_%s %d", field.name, offset)
-		offset += field.kind.size
-	}
-	b.Line("#define scoreRow_size %d", offset)
-}
-
 // emitStart sets the kept registers of a vector. A result is a sum in float64, or the largest
 // float32.
 func (b *builder) emitStart() {

@@ -101,19 +101,6 @@ func variables(names []*ast.Ident, element ast.Expr) (list []variable) {
 	return list
 }
 
-// rows tells whether the routine handles a list of rows.
-func (r *parsed) rows() bool { return r.rowFields != "" }
-
-// ofRow tells whether a number or result is a field of each row.
-func (r *parsed) ofRow(v variable) bool {
-	return r.rows() && (slices.Contains(r.results, v) || slices.Contains(strings.Fields(r.rowFields), v.name))
-}
-
-// arguments returns the numbers and results that are no fields of rows.
-func (r *parsed) arguments(of []variable) []variable {
-	return slices.DeleteFunc(slices.Clone(of), r.ofRow)
-}
-
 // step returns the number of elements in one vector.
 func (r *parsed) step(s asm.ISA) int {
 	if r.wide {

@@ -1,7 +1,5 @@
 package main
 
-import "strings"
-
 var softmaxRoutines = []routine{
 	distancesMax,
 	overRows(distancesMax, "far", "-Inf"),
@@ -110,17 +108,6 @@ var softmaxGradient = routine{
 		store p, prob
 		store x, dprob
 	`,
-}
-
-// overRows returns the form of a routine that does its work for a list of rows, each with its own
-// fields, among them all results. It stores whole vectors: a row's elements beyond the last become
-// rest. A load soon after would have to wait until a masked store has reached the cache.
-func overRows(r routine, fields, rest string) routine {
-	r.signature = strings.Replace(r.signature, "(", "Rows(", 1)
-	r.doc = "for each row " + r.doc + " It sets the elements of the last vector beyond the end to " + rest + "."
-	r.work = strings.ReplaceAll(r.work, "store ", "storeWhole ")
-	r.rowFields = fields
-	return r
 }
 
 const expSingleConstants = "expSingleLow expSingleTop log2eHigh log2eLow exp2bias " +
