@@ -61,6 +61,7 @@ func TestScalingFindsThePowerLaw(t *testing.T) {
 	assert.Regexp(t, `a +non-embedding parameters +9 +0\.2000 +0\.2000 to 0\.2000\n`, text)
 	assert.Regexp(t, `a +training FLOPs +\S+ +0\.1000 `, text)
 	assert.Regexp(t, `\nb +non-embedding parameters +0\.50 +0\.50 to 0\.50\nb +training FLOPs +0\.25 +0\.25 to 0\.25\nb +tokens +0\.50 `, text)
+	assert.Regexp(t, `\nb +non-embedding parameters +0\.000 +- to - +7\.835 +0\.2000 +\+0\.0000 +- to -\n`, text, "with one seed nothing is known of the error")
 	assert.NotContains(t, text, "runs are complete")
 	panels := r.Picture.(figure.Panels)
 	require.Len(t, panels.Charts, 4)

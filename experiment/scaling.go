@@ -61,8 +61,8 @@ func axes() []axis {
 func (s Scaling) Report(r *Results) (out Report) {
 	laws := figure.NewTable("Power laws, loss = A x^-B, with 95% intervals (Student's t) that take the law for true", "llrrr", "series", "x", "A", "B", "95% of B")
 	needs := figure.NewTable("What a series needs of what the first one needs, for the loss that the first one's law has at its largest size", "llrr", "series", "x", "share", "95%")
-	slopes := figure.NewTable("Exponents: how much larger a series' B is than the first one's, ± standard errors, and p that they are equal (Welch's t-test)", "llrr", "series", "x", "difference", "p")
-	offsets := figure.NewTable("Power laws above an irreducible loss, loss = E + A x^-B, and p that E is 0 (F-test)", "llrrrr", "series", "x", "E", "A", "B", "p")
+	exponents := figure.NewTable("Exponents: power laws above an irreducible loss that all series share, loss = E + A x^-B, and with an E of 0; 95% by a bootstrap over seeds",
+		"llrrrrrr", "series", "x", "E", "95%", "A", "B", "B minus the first one's", "95%")
 	panels := figure.Panels{Across: 2, OwnAxes: true}
 	for _, a := range axes() {
 		chart := figure.Lines{XLabel: a.name, YLabel: "validation loss (nats a token)", LogX: true, LogY: true}
@@ -77,21 +77,51 @@ func (s Scaling) Report(r *Results) (out Report) {
 			low, high := law.Interval(func(p stats.PowerLaw) float64 { return p.B })
 			laws.Row(name, a.name, fmt.Sprintf("%.4g", law.A), fmt.Sprintf("%.4f", law.B), interval(low, high, "%.4f"))
 			chart.Series = append(chart.Series, law.line(name+", power law", len(chart.Series)))
-			if above, p, ok := stats.FitOffset(law.x, law.y); ok {
-				offsets.Row(name, a.name, number(above.E, "%.3f"), number(above.A, "%.4g"), number(above.B, "%.4f"), number(p, "%.2g"))
-			}
 			if first := fits[0]; i > 0 && first.found {
 				loss := first.At(slices.Max(first.x))
 				share, low, high := law.Ratio(first.Fit, func(p stats.PowerLaw) float64 { return p.Inverse(loss) })
 				needs.Row(name, a.name, number(share, "%.2f"), interval(low, high, "%.2f"))
-				difference, p := law.Steeper(first.Fit)
-				slopes.Row(name, a.name, plusMinus(difference, "%+.4f"), number(p, "%.2g"))
 			}
+		}
+		for _, above := range []bool{true, false} {
+			r.exponents(&exponents, a, above)
 		}
 		panels.Charts = append(panels.Charts, chart)
 	}
-	out.Picture, out.Tables = panels, []figure.Table{r.Table("Runs: means over seeds, ± standard errors"), laws, slopes, offsets, needs}
+	out.Picture, out.Tables = panels, []figure.Table{r.Table("Runs: means over seeds, ± standard errors"), laws, exponents, needs}
 	return out
+}
+
+// exponents adds a row for each series, of a law that all series share above an irreducible loss,
+// or above 0.
+func (r *Results) exponents(t *figure.Table, a axis, above bool) {
+	var curves [][]stats.Runs
+	for _, series := range r.plan.series {
+		var curve []stats.Runs
+		for _, c := range r.of(series.Name) {
+			if runs := (stats.Runs{X: c.values(a.of), Y: c.losses()}); len(runs.Y) > 0 {
+				curve = append(curve, runs)
+			}
+		}
+		curves = append(curves, curve)
+	}
+	fit, ok := stats.FitShared(curves, above)
+	if !ok {
+		return
+	}
+	e, eLow, eHigh := fit.Interval(func(l stats.SharedLaw) float64 { return l.E })
+	ofE := "-"
+	if above {
+		ofE = interval(eLow, eHigh, "%.3f")
+	}
+	for i, series := range r.plan.series {
+		difference, low, high := fit.Interval(func(l stats.SharedLaw) float64 { return l.Laws[i].B - l.Laws[0].B })
+		larger, ofLarger := "-", "-"
+		if i > 0 {
+			larger, ofLarger = number(difference, "%+.4f"), interval(low, high, "%+.4f")
+		}
+		t.Row(series.Name, a.name, number(e, "%.3f"), ofE, number(fit.Laws[i].A, "%.4g"), number(fit.Laws[i].B, "%.4f"), larger, ofLarger)
+	}
 }
 
 // law is the power law of a series, with the points it was fitted to.

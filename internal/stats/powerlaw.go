@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // PowerLaw is y = A x^-B.
@@ -40,9 +39,7 @@ func logs(values []float64) []float64 {
 // Fit is a power law, with other laws that agree with its points, which show how well it is known.
 type Fit struct {
 	PowerLaw
-	draws   []PowerLaw
-	error   float64 // standard error of B
-	freedom float64 // its degrees of freedom
+	draws []PowerLaw
 }
 
 // draws is how many other laws a Fit has.
@@ -67,8 +64,6 @@ func Infer(x, y []float64) (Fit, bool) {
 	centre, variance := stat.PopMeanVariance(logs(x), nil)
 	draw := rand.New(rand.NewPCG(1, uint64(len(x))))
 	level := math.Log(law.A) - law.B*centre // log y at the centre
-	f.freedom = n - 2
-	f.error = math.Sqrt(squares / f.freedom / (n * variance))
 	for range draws {
 		chi := 0.0
 		for range len(x) - 2 {
@@ -80,15 +75,6 @@ func Infer(x, y []float64) (Fit, bool) {
 		f.draws = append(f.draws, PowerLaw{math.Exp(height + exponent*centre), exponent})
 	}
 	return f, true
-}
-
-// Steeper returns how much larger the exponent is than another fit's, with its standard error, and
-// the two-sided p-value of Welch's t-test that both are equal.
-func (f Fit) Steeper(other Fit) (difference Estimate, p float64) {
-	a, b := f.error*f.error, other.error*other.error
-	difference = Estimate{f.B - other.B, math.Sqrt(a + b)}
-	t := distuv.StudentsT{Sigma: 1, Nu: (a + b) * (a + b) / (a*a/f.freedom + b*b/other.freedom)}
-	return difference, 2 * t.CDF(-math.Abs(difference.Mean/difference.Error))
 }
 
 // Interval returns the middle 95% of a quantity over the drawn laws.
