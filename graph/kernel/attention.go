@@ -118,7 +118,7 @@ type Attention[T Float] struct {
 	path    path
 	rows    path // settled by pathOf
 	kernels *microkernels
-	small   bool // see prefetchRow
+	small   bool // see prefetchTokens
 	longest int  // largest number of positions of a row: its tokens, and those in the cache
 }
 

@@ -14,6 +14,8 @@ func BenchmarkAttention(b *testing.B) {
 		newAttentionCase(4, 512, 12, 32, false, 0, false),
 		newAttentionCase(16, 256, 8, 32, false, 0, false),
 		newAttentionCase(16, 33, 4, 8, true, 0, false),
+		newAttentionCase(8, 128, 8, 8, false, 0, false),
+		newAttentionCase(8, 128, 4, 16, false, 0, false),
 		newAttentionCase(1, 4096, 2, 64, false, 0, false),
 		newAttentionCase(2, 1024, 4, 64, false, 0, false),
 		newAttentionCase(2, 1024, 4, 64, false, 0, false).sliding(128, 0),

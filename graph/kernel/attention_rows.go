@@ -28,7 +28,8 @@ func distancesMaxRows[T Float](p path, rows []scoreRow[T], x []T, slope T) {
 	}
 }
 
-// expRows does what attentionExp does, for each row, and sets sum.
+// expRows does what attentionExp does, for each row, and sets sum. It clears attentionTileRows
+// elements after the end of each row.
 func expRows[T Float](p path, rows []scoreRow[T], x []T) {
 	if p > portable {
 		fastExpSingleRows(p, rows, x)
@@ -37,10 +38,12 @@ func expRows[T Float](p path, rows []scoreRow[T], x []T) {
 	for i := range rows {
 		r := &rows[i]
 		r.sum = attentionExp(p, x[r.at:][:r.n], r.shift)
+		clear(x[r.at+r.n:][:attentionTileRows])
 	}
 }
 
-// softmaxGradientRows does what softmaxGradient does, for each row.
+// softmaxGradientRows does what softmaxGradient does, for each row. It clears attentionTileRows
+// elements after the end of each row of x and dp.
 func softmaxGradientRows[T Float](p path, rows []scoreRow[T], x, dp []T, slope T) {
 	if p > portable {
 		fastSoftmaxGradientRows(p, rows, x, dp, slope)
@@ -49,5 +52,7 @@ func softmaxGradientRows[T Float](p path, rows []scoreRow[T], x, dp []T, slope T
 	for i := range rows {
 		r := &rows[i]
 		softmaxGradient(p, x[r.at:][:r.n], dp[r.at:][:r.n], float64(slope), int(r.far), r.shift, r.delta)
+		clear(x[r.at+r.n:][:attentionTileRows])
+		clear(dp[r.at+r.n:][:attentionTileRows])
 	}
 }

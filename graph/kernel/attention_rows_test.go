@@ -55,6 +55,10 @@ func TestScoreRows(t *testing.T) {
 		each(func(r *scoreRow[float32], x, dx []float32) {
 			softmaxGradient(p, x, dx, 0.125, int(r.far), r.shift, r.delta)
 		})
+		for _, r := range rows {
+			require.Equal(t, make([]float32, attentionTileRows), x[r.at+r.n:][:attentionTileRows])
+			require.Equal(t, make([]float32, attentionTileRows), dx[r.at+r.n:][:attentionTileRows])
+		}
 		for _, r := range rows { // the elements before a row are beyond the vector after the last row
 			require.Equal(t, want[r.at-3:r.at], x[r.at-3:r.at])
 			require.Equal(t, dwant[r.at-3:r.at], dx[r.at-3:r.at])

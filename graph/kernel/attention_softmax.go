@@ -76,9 +76,17 @@ func (a *Attention[T]) seen(batch int, s attentionSpan, r int) seenColumns {
 // windows returns the windows of the next rows of a span, from row first on.
 func (a *Attention[T]) windows(w *attentionWorker[T], v *attentionView[T], s attentionSpan, first int) []scoreRow[T] {
 	rows := w.rows[:min(scoreRows, s.i1-s.i0-first)]
+	a.prefetchTokens(v, s.i0+first, len(rows))
+	if a.starts == nil && a.d.Window <= 0 { // every query sees all keys up to its own
+		for i := range rows {
+			r := first + i
+			own := s.past + s.i0 + r - s.j0
+			rows[i].at, rows[i].n, rows[i].far = r*attentionStride, min(max(own+1, 0), s.columns()), T(own)
+		}
+		return rows
+	}
 	for i := range rows {
 		r := first + i
-		a.prefetchRow(v, s.i0+r)
 		seen := a.seen(v.row, s, r)
 		rows[i].at, rows[i].n = r*attentionStride+seen.window.j0, seen.window.j1-seen.window.j0
 		rows[i].far = T(seen.own - seen.window.j0)
@@ -92,12 +100,10 @@ func (a *Attention[T]) sinks(scores []T, batch int, s attentionSpan, r int) (x [
 	return scores[r*attentionStride:][seen.sinks.j0:seen.sinks.j1], seen.own - seen.sinks.j0
 }
 
-// clearUnseen clears the entries of row r that its query does not see, but that the products read:
-// before the window, except the sinks, and after it to the end of a micro-kernel's tile.
+// clearUnseen clears the entries of row r before its query's window, except the sinks: products
+// read them. The functions for lists of rows have cleared those after it.
 func (a *Attention[T]) clearUnseen(scores []T, window *scoreRow[T], batch int, s attentionSpan, r int) {
 	begin := r * attentionStride
-	end := window.at + window.n
-	clear(scores[end:min(end+attentionTileRows, begin+s.columns())])
 	if window.at == begin {
 		return
 	}
@@ -111,17 +117,18 @@ func (a *Attention[T]) clearUnseen(scores []T, window *scoreRow[T], batch int, s
 
 // finish divides the rows of a block by their sums and writes out and lse.
 func (a *Attention[T]) finish(w *attentionWorker[T], v *attentionView[T], i0, i1 int) {
-	dim := a.d.HeadDim
-	for i := i0; i < i1; i++ {
-		r := i - i0
-		at := v.at.outRow(i)
+	dim, rows := a.d.HeadDim, i1-i0
+	for r := range rows {
 		sum := w.sum[r*dim:][:dim]
-		out := a.out.target(sum, at, dim)
-		scaleTo(a.rows, out, sum, T(1/w.sums[r]))
-		a.out.write(a.rows, out, at)
-		if a.lse != nil {
-			a.lse[v.pair*a.d.Seq+i] = T(float64(w.largest[r]) + math.Log(w.sums[r]))
-		}
+		scaleTo(a.rows, sum, sum, T(1/w.sums[r]))
+	}
+	a.out.writeRows(a.rows, w.sum, v.at.outRow(i0), v.at.outWidth, dim, rows)
+	if a.lse == nil {
+		return
+	}
+	lse := a.lse[v.pair*a.d.Seq+i0:][:rows]
+	for r := range lse {
+		lse[r] = T(float64(w.largest[r]) + math.Log(w.sums[r]))
 	}
 }
 

@@ -78,34 +78,35 @@ func (a *Attention[T]) prepare(v *attentionView[T], p0, p1 int) {
 	}
 }
 
-// prefetchRow starts loading what the worker needs for token i after the scores: the memory for its
-// results, and the token of the next pair. A pair's rows lie in different pages, too far apart for
-// the processor to look ahead itself. Tensors that fit into the second-level cache need no help.
-func (a *Attention[T]) prefetchRow(v *attentionView[T], i int) {
+// prefetchTokens starts loading what the worker needs for n tokens from i on after the scores: the
+// memory for their results, and the tokens of the next pair. A pair's rows lie in different pages,
+// too far apart for the processor to look ahead itself. Tensors that fit into the second-level
+// cache need no help.
+func (a *Attention[T]) prefetchTokens(v *attentionView[T], i, n int) {
 	if a.small {
 		return
 	}
 	dim, backward := a.d.HeadDim, !a.dqkv.none()
 	if backward {
-		a.dqkv.prefetchPacked(&v.at, i, dim)
+		a.dqkv.prefetchPacked(&v.at, i, dim, n)
 	} else {
-		a.out.prefetch(v.at.outRow(i), dim)
+		a.out.prefetchRows(v.at.outRow(i), v.at.outWidth, dim, n)
 	}
 	if !v.hasNext {
 		return
 	}
-	a.qkv.prefetchPacked(&v.next, i, dim)
+	a.qkv.prefetchPacked(&v.next, i, dim, n)
 	if backward {
-		a.out.prefetch(v.next.outRow(i), dim)
-		a.dout.prefetch(v.next.outRow(i), dim)
+		a.out.prefetchRows(v.next.outRow(i), v.next.outWidth, dim, n)
+		a.dout.prefetchRows(v.next.outRow(i), v.next.outWidth, dim, n)
 	}
 }
 
-// prefetchPacked starts loading query, key and value i of a pair, of dim elements each.
-func (r *Rows[T]) prefetchPacked(at *pairAt, i, dim int) {
-	r.prefetch(at.query(i), dim)
-	r.prefetch(at.key(i), dim)
-	r.prefetch(at.value(i), dim)
+// prefetchPacked starts loading the queries, keys and values of n tokens of a pair, from token i on.
+func (r *Rows[T]) prefetchPacked(at *pairAt, i, dim, n int) {
+	r.prefetchRows(at.query(i), at.packedWidth, dim, n)
+	r.prefetchRows(at.key(i), at.packedWidth, dim, n)
+	r.prefetchRows(at.value(i), at.packedWidth, dim, n)
 }
 
 // query, key, value and outRow return where those of token i lie.
@@ -147,10 +148,9 @@ func (a *Attention[T]) copyRotated(dst []T, at, pos, n int) {
 // into the memory that later holds queries.
 func (a *Attention[T]) copyOutGradients(v *attentionView[T], i0, i1 int) {
 	dim := a.d.HeadDim
+	a.dout.readRows(a.rows, v.dout[i0*dim:], v.at.outRow(i0), v.at.outWidth, dim, i1-i0)
 	for i := i0; i < i1; i++ {
-		at, dout := v.at.outRow(i), v.dout[i*dim:][:dim]
-		a.dout.readTo(a.rows, dout, at)
-		v.deltas[i] = rowDot(a.rows, a.out.read(a.rows, v.q[i*dim:], at, dim), dout)
+		v.deltas[i] = rowDot(a.rows, a.out.read(a.rows, v.q[i*dim:], v.at.outRow(i), dim), v.dout[i*dim:][:dim])
 	}
 }
 

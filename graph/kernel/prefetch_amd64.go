@@ -7,6 +7,11 @@ import "unsafe"
 //go:noescape
 func prefetchNear(p unsafe.Pointer, n int)
 
+// prefetchRows asks it for rows of size bytes, whose starts are stride bytes apart.
+//
+//go:noescape
+func prefetchRows(p unsafe.Pointer, size, stride, rows int)
+
 // prefetchFar asks the processor to load the n bytes at p into the second-level cache.
 //
 //go:noescape

@@ -84,23 +84,6 @@ func (r Rows[T]) writeRows(p path, x []T, at, ld, width, n int) {
 	}
 }
 
-// copyRows copies n rows of width elements, ds apart in dst and ss apart in src.
-func copyRows[T Float](dst []T, ds int, src []T, ss, width, n int) {
-	const short = 32 // up to this width a call for each row takes longer
-	if width%8 != 0 || width > short {
-		for i := range n {
-			copy(dst[i*ds:][:width], src[i*ss:][:width])
-		}
-		return
-	}
-	for i := range n {
-		to, from := dst[i*ds:][:width], src[i*ss:][:width]
-		for len(to) >= 8 && len(from) >= 8 {
-			*(*[8]T)(to), to, from = *(*[8]T)(from), to[8:], from[8:]
-		}
-	}
-}
-
 // target returns the memory in which a kernel computes the n elements from index at on: in place,
 // or the first n elements of room, from which write rounds them. For no tensor it returns nil.
 func (r Rows[T]) target(room []T, at, n int) []T {
@@ -162,13 +145,16 @@ func (r Rows[T]) prefetchSmallToken(i, elements int) {
 	}
 }
 
-// prefetch starts loading the n elements from index at on.
-func (r Rows[T]) prefetch(at, n int) {
+// prefetchRows starts loading n rows of width elements, the first at index at and ld apart.
+func (r Rows[T]) prefetchRows(at, ld, width, n int) {
+	end := at + (n-1)*ld + width
 	if r.halves != nil {
-		prefetchBFloat16(r.halves[at : at+n])
+		const size = int(unsafe.Sizeof(BFloat16(0)))
+		prefetchRows(unsafe.Pointer(unsafe.SliceData(r.halves[at:end])), size*width, size*ld, n)
 		return
 	}
-	prefetch(r.floats[at : at+n])
+	size := int(unsafe.Sizeof(T(0)))
+	prefetchRows(unsafe.Pointer(unsafe.SliceData(r.floats[at:end])), size*width, size*ld, n)
 }
 
 // singles returns the slice itself, for a T that is float32.

@@ -28,7 +28,8 @@ func scaleTo[T Float](p path, out, x []T, factor T) {
 		copy(out, x)
 		return
 	}
-	if p > portable {
+	const few = 12 // elements that take less time than a call
+	if p > portable && len(out) > few {
 		fastScale(p, out, x, factor)
 		return
 	}

@@ -2152,6 +2152,10 @@ done:
 	VUNPCKHPD X8, X8, X0
 	VADDSD X0, X8, X8
 	VMOVSD X8, scoreRow_sum(R12)
+	MOVQ scoreRow_n(R12), CX
+	VXORPS X0, X0, X0
+	VMOVUPS Y0, 0(DI)(CX*4)
+	VMOVUPS Y0, 32(DI)(CX*4)
 	ADDQ $scoreRow_size, R12
 	DECQ R13
 	JNZ row
@@ -2329,6 +2333,12 @@ rest:
 	VMOVUPS Y3, 0(DI)(AX*1)
 	VMOVUPS Y0, 0(SI)(AX*1)
 done:
+	MOVQ scoreRow_n(R12), CX
+	VXORPS X0, X0, X0
+	VMOVUPS Y0, 0(DI)(CX*4)
+	VMOVUPS Y0, 32(DI)(CX*4)
+	VMOVUPS Y0, 0(SI)(CX*4)
+	VMOVUPS Y0, 32(SI)(CX*4)
 	ADDQ $scoreRow_size, R12
 	DECQ R13
 	JNZ row

@@ -1959,6 +1959,9 @@ done:
 	VUNPCKHPD X8, X8, X0
 	VADDSD X0, X8, X8
 	VMOVSD X8, scoreRow_sum(R12)
+	MOVQ scoreRow_n(R12), CX
+	VXORPS X0, X0, X0
+	VMOVUPS Z0, 0(DI)(CX*4)
 	ADDQ $scoreRow_size, R12
 	DECQ R13
 	JNZ row
@@ -2156,6 +2159,10 @@ rest:
 	VMOVUPS Z3, 0(DI)(AX*1)
 	VMOVUPS Z0, 0(SI)(AX*1)
 done:
+	MOVQ scoreRow_n(R12), CX
+	VXORPS X0, X0, X0
+	VMOVUPS Z0, 0(DI)(CX*4)
+	VMOVUPS Z0, 0(SI)(CX*4)
 	ADDQ $scoreRow_size, R12
 	DECQ R13
 	JNZ row

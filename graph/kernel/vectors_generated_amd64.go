@@ -292,7 +292,7 @@ func avx512DistancesMax(x *float32, n int, slope float32, far float32) (largest 
 //go:noescape
 func avx2DistancesMax(x *float32, n int, slope float32, far float32) (largest float32)
 
-// fastDistancesMaxRows computes for each row x = x - slope * (far - i) for element i, and the largest of the results; NaN is passed over. It sets the elements of the last vector beyond the end to -Inf.
+// fastDistancesMaxRows computes for each row x = x - slope * (far - i) for element i, and the largest of the results; NaN is passed over. It may overwrite the elements of the last vector beyond the end.
 func fastDistancesMaxRows[T Float](p path, rows []scoreRow[T], x []T, slope T) {
 	n := len(rows)
 	if n == 0 {
@@ -329,7 +329,7 @@ func avx512ExpSingle(x *float32, n int, shift float32) (sum float64)
 //go:noescape
 func avx2ExpSingle(x *float32, n int, shift float32) (sum float64)
 
-// fastExpSingleRows computes for each row x = exp(x - shift), see expSingle, and the sum of the results. It sets the elements of the last vector beyond the end to 0.
+// fastExpSingleRows computes for each row x = exp(x - shift), see expSingle, and the sum of the results. It may overwrite the elements of the last vector beyond the end, and clears 16 elements after the end.
 func fastExpSingleRows[T Float](p path, rows []scoreRow[T], x []T) {
 	n := len(rows)
 	if n == 0 {
@@ -367,7 +367,7 @@ func avx512SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, 
 //go:noescape
 func avx2SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, shift float32, delta float32)
 
-// fastSoftmaxGradientRows computes for each row p = exp(p - slope * (far - i) - shift) for element i, see expSingle, and dp = p * (dp - delta). It sets the elements of the last vector beyond the end to 0.
+// fastSoftmaxGradientRows computes for each row p = exp(p - slope * (far - i) - shift) for element i, see expSingle, and dp = p * (dp - delta). It may overwrite the elements of the last vector beyond the end, and clears 16 elements after the end.
 func fastSoftmaxGradientRows[T Float](p path, rows []scoreRow[T], prob []T, dprob []T, slope T) {
 	n := len(rows)
 	if n == 0 {

@@ -7,11 +7,16 @@ import (
 )
 
 // overRows returns the form of a routine that does its work for a list of rows, each with its own
-// fields, among them all results. It stores whole vectors: a row's elements beyond the last become
-// rest. A load soon after would have to wait until a masked store has reached the cache.
-func overRows(r routine, fields, rest string) routine {
+// fields, among them all results. It stores whole vectors, since a load soon after would have to
+// wait until a masked store has reached the cache: what the last vector has beyond the row's end is
+// undefined, or with clears zero, as is what follows, rowsClear elements after the end.
+func overRows(r routine, fields string, clears bool) routine {
 	r.signature = strings.Replace(r.signature, "(", "Rows(", 1)
-	r.doc = "for each row " + r.doc + " It sets the elements of the last vector beyond the end to " + rest + "."
+	r.doc = "for each row " + r.doc + " It may overwrite the elements of the last vector beyond the end."
+	if clears {
+		r.doc = strings.TrimSuffix(r.doc, ".") + fmt.Sprintf(", and clears %d elements after the end.", rowsClear)
+	}
+	r.rowsClear = clears
 	r.work = strings.ReplaceAll(r.work, "store ", "storeWhole ")
 	r.rowFields = fields
 	return r
@@ -47,9 +52,26 @@ func (b *builder) emitRows() {
 		}
 	}
 	b.emitRow()
+	if b.rowsClear {
+		b.emitClear()
+	}
 	b.Op("ADDQ", "$scoreRow_size", "R12")
 	b.Op("DECQ", "R13")
 	b.Op("JNZ", "row")
+}
+
+// rowsClear is how many elements after its end a row is cleared, kernel.attentionTileRows.
+const rowsClear = 16
+
+// emitClear clears what follows a row of each slice.
+func (b *builder) emitClear() {
+	b.Op("MOVQ", "scoreRow_n(R12)", "CX")
+	b.Op("VXORPS", "X0", "X0", "X0")
+	for i := range b.slices {
+		for at := 0; at < rowsClear; at += b.Lanes {
+			b.Op("VMOVUPS", b.Vector(0), fmt.Sprintf("%d(%s)(CX*4)", 4*at, pointers[i]))
+		}
+	}
 }
 
 // scoreRow lists the fields of a scoreRow[float32] with their sizes.

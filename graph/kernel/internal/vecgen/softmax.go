@@ -2,11 +2,11 @@ package main
 
 var softmaxRoutines = []routine{
 	distancesMax,
-	overRows(distancesMax, "far", "-Inf"),
+	overRows(distancesMax, "far", false),
 	expSingleSum,
-	overRows(expSingleSum, "shift", "0"),
+	overRows(expSingleSum, "shift", true),
 	softmaxGradient,
-	overRows(softmaxGradient, "far shift delta", "0"),
+	overRows(softmaxGradient, "far shift delta", true),
 	{
 		signature: "Max(x []T) (largest T)",
 		chooser:   "softmaxMax",
