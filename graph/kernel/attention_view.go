@@ -102,7 +102,8 @@ func (a *Attention[T]) prefetchTokens(v *attentionView[T], i, n int) {
 	}
 }
 
-// prefetchPacked starts loading the queries, keys and values of n tokens of a pair, from token i on.
+// prefetchPacked starts loading the queries, keys and values of n tokens of a pair, from token i
+// on.
 func (r *Rows[T]) prefetchPacked(at *pairAt, i, dim, n int) {
 	r.prefetchRows(at.query(i), at.packedWidth, dim, n)
 	r.prefetchRows(at.key(i), at.packedWidth, dim, n)

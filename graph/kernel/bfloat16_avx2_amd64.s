@@ -12,8 +12,11 @@
 #define tile_bs 56
 #define tile_cs 64
 #define tile_cols 72
-#define tile_alpha 80
-#define tile_beta 84
+#define tile_an 80
+#define tile_bn 88
+#define tile_cn 96
+#define tile_alpha 104
+#define tile_beta 108
 #define combine_c 0
 #define combine_d 8
 #define combine_a 16
@@ -68,7 +71,7 @@ DATA lanes<>+28(SB)/4, $7
 GLOBL lanes<>(SB), RODATA|NOPTR, $32
 
 // func avx2Pairsn1x1(t *tile[float32])
-TEXT ·avx2Pairsn1x1(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn1x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -81,6 +84,8 @@ TEXT ·avx2Pairsn1x1(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y5, Y5, Y5
 	VPSLLD $16, Y5, Y5
@@ -95,10 +100,11 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y1
 	PREFETCHT0 4096(DI)
@@ -129,16 +135,21 @@ nextZero:
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $1, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn1x1m(t *tile[float32])
-TEXT ·avx2Pairsn1x1m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn1x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -153,6 +164,8 @@ TEXT ·avx2Pairsn1x1m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y5, Y5, Y5
 	VPSLLD $16, Y5, Y5
@@ -167,10 +180,11 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y1
 	PREFETCHT0 4096(DI)
@@ -202,16 +216,21 @@ nextZero:
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $1, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst1x1(t *tile[float32])
-TEXT ·avx2Pairst1x1(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst1x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -224,6 +243,8 @@ TEXT ·avx2Pairst1x1(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y5, Y5, Y5
 	VPSLLD $16, Y5, Y5
@@ -238,10 +259,11 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y1
 	ADDQ R13, DI
@@ -271,15 +293,21 @@ nextZero:
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $4, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst1x1m(t *tile[float32])
-TEXT ·avx2Pairst1x1m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst1x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -294,6 +322,8 @@ TEXT ·avx2Pairst1x1m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y5, Y5, Y5
 	VPSLLD $16, Y5, Y5
@@ -308,10 +338,11 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y1
 	ADDQ R13, DI
@@ -342,15 +373,21 @@ nextZero:
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $4, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn2x1(t *tile[float32])
-TEXT ·avx2Pairsn2x1(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn2x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -363,6 +400,8 @@ TEXT ·avx2Pairsn2x1(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y6, Y6, Y6
 	VPSLLD $16, Y6, Y6
@@ -379,11 +418,12 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y2
 	PREFETCHT0 4096(DI)
@@ -426,16 +466,21 @@ nextZero:
 	VMOVUPS Y1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $2, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn2x1m(t *tile[float32])
-TEXT ·avx2Pairsn2x1m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn2x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -450,6 +495,8 @@ TEXT ·avx2Pairsn2x1m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y6, Y6, Y6
 	VPSLLD $16, Y6, Y6
@@ -466,11 +513,12 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y2
 	PREFETCHT0 4096(DI)
@@ -515,16 +563,21 @@ nextZero:
 	VMASKMOVPS Y1, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $2, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst2x1(t *tile[float32])
-TEXT ·avx2Pairst2x1(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst2x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -537,6 +590,8 @@ TEXT ·avx2Pairst2x1(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y6, Y6, Y6
 	VPSLLD $16, Y6, Y6
@@ -553,11 +608,12 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y2
 	ADDQ R13, DI
@@ -599,15 +655,21 @@ nextZero:
 	VMOVUPS Y1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $8, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst2x1m(t *tile[float32])
-TEXT ·avx2Pairst2x1m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst2x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -622,6 +684,8 @@ TEXT ·avx2Pairst2x1m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y6, Y6, Y6
 	VPSLLD $16, Y6, Y6
@@ -638,11 +702,12 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y2
 	ADDQ R13, DI
@@ -686,15 +751,21 @@ nextZero:
 	VMASKMOVPS Y1, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $8, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn3x1(t *tile[float32])
-TEXT ·avx2Pairsn3x1(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn3x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -707,6 +778,8 @@ TEXT ·avx2Pairsn3x1(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y7, Y7, Y7
 	VPSLLD $16, Y7, Y7
@@ -725,12 +798,13 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y3
 	PREFETCHT0 4096(DI)
@@ -785,16 +859,21 @@ nextZero:
 	VMOVUPS Y2, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $3, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn3x1m(t *tile[float32])
-TEXT ·avx2Pairsn3x1m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn3x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -809,6 +888,8 @@ TEXT ·avx2Pairsn3x1m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y7, Y7, Y7
 	VPSLLD $16, Y7, Y7
@@ -827,12 +908,13 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y3
 	PREFETCHT0 4096(DI)
@@ -890,16 +972,21 @@ nextZero:
 	VMASKMOVPS Y2, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $3, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst3x1(t *tile[float32])
-TEXT ·avx2Pairst3x1(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst3x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -912,6 +999,8 @@ TEXT ·avx2Pairst3x1(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y7, Y7, Y7
 	VPSLLD $16, Y7, Y7
@@ -930,12 +1019,13 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y3
 	ADDQ R13, DI
@@ -989,15 +1079,21 @@ nextZero:
 	VMOVUPS Y2, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $12, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst3x1m(t *tile[float32])
-TEXT ·avx2Pairst3x1m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst3x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1012,6 +1108,8 @@ TEXT ·avx2Pairst3x1m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y7, Y7, Y7
 	VPSLLD $16, Y7, Y7
@@ -1030,12 +1128,13 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y3
 	ADDQ R13, DI
@@ -1092,15 +1191,21 @@ nextZero:
 	VMASKMOVPS Y2, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $12, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn4x1(t *tile[float32])
-TEXT ·avx2Pairsn4x1(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn4x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1113,6 +1218,8 @@ TEXT ·avx2Pairsn4x1(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y8, Y8, Y8
 	VPSLLD $16, Y8, Y8
@@ -1135,13 +1242,14 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y4
 	PREFETCHT0 4096(DI)
@@ -1209,16 +1317,21 @@ nextZero:
 	VMOVUPS Y3, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $4, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn4x1m(t *tile[float32])
-TEXT ·avx2Pairsn4x1m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn4x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1233,6 +1346,8 @@ TEXT ·avx2Pairsn4x1m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y8, Y8, Y8
 	VPSLLD $16, Y8, Y8
@@ -1255,13 +1370,14 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y4
 	PREFETCHT0 4096(DI)
@@ -1333,16 +1449,21 @@ nextZero:
 	VMASKMOVPS Y3, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $4, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst4x1(t *tile[float32])
-TEXT ·avx2Pairst4x1(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst4x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1355,6 +1476,8 @@ TEXT ·avx2Pairst4x1(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y8, Y8, Y8
 	VPSLLD $16, Y8, Y8
@@ -1375,13 +1498,14 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y4
 	ADDQ R13, DI
@@ -1447,15 +1571,21 @@ nextZero:
 	VMOVUPS Y3, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $16, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst4x1m(t *tile[float32])
-TEXT ·avx2Pairst4x1m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst4x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1470,6 +1600,8 @@ TEXT ·avx2Pairst4x1m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y8, Y8, Y8
 	VPSLLD $16, Y8, Y8
@@ -1490,13 +1622,14 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y4
 	ADDQ R13, DI
@@ -1566,15 +1699,21 @@ nextZero:
 	VMASKMOVPS Y3, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $16, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn5x1(t *tile[float32])
-TEXT ·avx2Pairsn5x1(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn5x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1587,6 +1726,8 @@ TEXT ·avx2Pairsn5x1(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y9, Y9, Y9
 	VPSLLD $16, Y9, Y9
@@ -1611,7 +1752,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -1619,6 +1760,7 @@ clear:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y5
 	ADDQ R13, DI
@@ -1697,16 +1839,21 @@ nextZero:
 	VMOVUPS Y4, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $5, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn5x1m(t *tile[float32])
-TEXT ·avx2Pairsn5x1m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn5x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1721,6 +1868,8 @@ TEXT ·avx2Pairsn5x1m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y9, Y9, Y9
 	VPSLLD $16, Y9, Y9
@@ -1745,7 +1894,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -1753,6 +1902,7 @@ clear:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y5
 	ADDQ R13, DI
@@ -1836,16 +1986,21 @@ nextZero:
 	VMASKMOVPS Y4, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $5, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst5x1(t *tile[float32])
-TEXT ·avx2Pairst5x1(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst5x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1858,6 +2013,8 @@ TEXT ·avx2Pairst5x1(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y9, Y9, Y9
 	VPSLLD $16, Y9, Y9
@@ -1880,7 +2037,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -1888,6 +2045,7 @@ clear:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y5
 	ADDQ R13, DI
@@ -1965,15 +2123,21 @@ nextZero:
 	VMOVUPS Y4, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $20, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst5x1m(t *tile[float32])
-TEXT ·avx2Pairst5x1m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst5x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1988,6 +2152,8 @@ TEXT ·avx2Pairst5x1m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y9, Y9, Y9
 	VPSLLD $16, Y9, Y9
@@ -2010,7 +2176,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -2018,6 +2184,7 @@ clear:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y5
 	ADDQ R13, DI
@@ -2100,15 +2267,21 @@ nextZero:
 	VMASKMOVPS Y4, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $20, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn6x1(t *tile[float32])
-TEXT ·avx2Pairsn6x1(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn6x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2121,6 +2294,8 @@ TEXT ·avx2Pairsn6x1(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y10, Y10, Y10
 	VPSLLD $16, Y10, Y10
@@ -2147,7 +2322,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -2156,6 +2331,7 @@ clear:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y6
 	ADDQ R13, DI
@@ -2246,16 +2422,21 @@ nextZero:
 	VMOVUPS Y5, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $6, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn6x1m(t *tile[float32])
-TEXT ·avx2Pairsn6x1m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn6x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2270,6 +2451,8 @@ TEXT ·avx2Pairsn6x1m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y10, Y10, Y10
 	VPSLLD $16, Y10, Y10
@@ -2296,7 +2479,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -2305,6 +2488,7 @@ clear:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y6
 	ADDQ R13, DI
@@ -2401,16 +2585,21 @@ nextZero:
 	VMASKMOVPS Y5, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $6, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst6x1(t *tile[float32])
-TEXT ·avx2Pairst6x1(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst6x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2423,6 +2612,8 @@ TEXT ·avx2Pairst6x1(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y10, Y10, Y10
 	VPSLLD $16, Y10, Y10
@@ -2447,7 +2638,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -2456,6 +2647,7 @@ clear:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y6
 	ADDQ R13, DI
@@ -2545,15 +2737,21 @@ nextZero:
 	VMOVUPS Y5, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $24, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst6x1m(t *tile[float32])
-TEXT ·avx2Pairst6x1m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst6x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2568,6 +2766,8 @@ TEXT ·avx2Pairst6x1m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y10, Y10, Y10
 	VPSLLD $16, Y10, Y10
@@ -2592,7 +2792,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -2601,6 +2801,7 @@ clear:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y6
 	ADDQ R13, DI
@@ -2696,15 +2897,21 @@ nextZero:
 	VMASKMOVPS Y5, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $24, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn7x1(t *tile[float32])
-TEXT ·avx2Pairsn7x1(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn7x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2717,6 +2924,8 @@ TEXT ·avx2Pairsn7x1(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y11, Y11, Y11
 	VPSLLD $16, Y11, Y11
@@ -2746,7 +2955,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -2756,6 +2965,7 @@ clear:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y7
 	ADDQ R13, DI
@@ -2859,16 +3069,21 @@ nextZero:
 	VMOVUPS Y6, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $7, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn7x1m(t *tile[float32])
-TEXT ·avx2Pairsn7x1m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn7x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2883,6 +3098,8 @@ TEXT ·avx2Pairsn7x1m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y11, Y11, Y11
 	VPSLLD $16, Y11, Y11
@@ -2912,7 +3129,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -2922,6 +3139,7 @@ clear:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y7
 	ADDQ R13, DI
@@ -3032,16 +3250,21 @@ nextZero:
 	VMASKMOVPS Y6, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $7, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst7x1(t *tile[float32])
-TEXT ·avx2Pairst7x1(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst7x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3054,6 +3277,8 @@ TEXT ·avx2Pairst7x1(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y11, Y11, Y11
 	VPSLLD $16, Y11, Y11
@@ -3080,7 +3305,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -3090,6 +3315,7 @@ clear:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y7
 	ADDQ R13, DI
@@ -3191,15 +3417,21 @@ nextZero:
 	VMOVUPS Y6, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $28, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst7x1m(t *tile[float32])
-TEXT ·avx2Pairst7x1m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst7x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3214,6 +3446,8 @@ TEXT ·avx2Pairst7x1m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y11, Y11, Y11
 	VPSLLD $16, Y11, Y11
@@ -3240,7 +3474,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -3250,6 +3484,7 @@ clear:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y7
 	ADDQ R13, DI
@@ -3358,15 +3593,21 @@ nextZero:
 	VMASKMOVPS Y6, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $28, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn8x1(t *tile[float32])
-TEXT ·avx2Pairsn8x1(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn8x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3379,6 +3620,8 @@ TEXT ·avx2Pairsn8x1(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y12, Y12, Y12
 	VPSLLD $16, Y12, Y12
@@ -3410,7 +3653,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -3421,6 +3664,7 @@ clear:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y8
 	ADDQ R13, DI
@@ -3536,16 +3780,21 @@ nextZero:
 	VMOVUPS Y7, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $8, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn8x1m(t *tile[float32])
-TEXT ·avx2Pairsn8x1m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn8x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3560,6 +3809,8 @@ TEXT ·avx2Pairsn8x1m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y12, Y12, Y12
 	VPSLLD $16, Y12, Y12
@@ -3591,7 +3842,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -3602,6 +3853,7 @@ clear:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y8
 	ADDQ R13, DI
@@ -3725,16 +3977,21 @@ nextZero:
 	VMASKMOVPS Y7, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $8, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst8x1(t *tile[float32])
-TEXT ·avx2Pairst8x1(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst8x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3747,6 +4004,8 @@ TEXT ·avx2Pairst8x1(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y12, Y12, Y12
 	VPSLLD $16, Y12, Y12
@@ -3775,7 +4034,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -3786,6 +4045,7 @@ clear:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y8
 	ADDQ R13, DI
@@ -3899,15 +4159,21 @@ nextZero:
 	VMOVUPS Y7, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $32, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst8x1m(t *tile[float32])
-TEXT ·avx2Pairst8x1m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst8x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3922,6 +4188,8 @@ TEXT ·avx2Pairst8x1m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y12, Y12, Y12
 	VPSLLD $16, Y12, Y12
@@ -3950,7 +4218,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -3961,6 +4229,7 @@ clear:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y8
 	ADDQ R13, DI
@@ -4082,15 +4351,21 @@ nextZero:
 	VMASKMOVPS Y7, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $32, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn1x2(t *tile[float32])
-TEXT ·avx2Pairsn1x2(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn1x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4103,6 +4378,8 @@ TEXT ·avx2Pairsn1x2(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y8, Y8, Y8
 	VPSLLD $16, Y8, Y8
@@ -4117,11 +4394,12 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y2
 	VMOVUPS 32(DI), Y3
@@ -4163,16 +4441,21 @@ nextZero:
 	VMOVUPS Y1, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $1, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn1x2m(t *tile[float32])
-TEXT ·avx2Pairsn1x2m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn1x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4187,6 +4470,8 @@ TEXT ·avx2Pairsn1x2m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y8, Y8, Y8
 	VPSLLD $16, Y8, Y8
@@ -4201,11 +4486,12 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y2
 	VMASKMOVPS 32(DI), Y15, Y3
@@ -4248,16 +4534,21 @@ nextZero:
 	VMASKMOVPS Y1, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $1, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst1x2(t *tile[float32])
-TEXT ·avx2Pairst1x2(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst1x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4270,6 +4561,8 @@ TEXT ·avx2Pairst1x2(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y8, Y8, Y8
 	VPSLLD $16, Y8, Y8
@@ -4284,11 +4577,12 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y2
 	VMOVUPS 32(DI), Y3
@@ -4328,15 +4622,21 @@ nextZero:
 	VMOVUPS Y1, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $4, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst1x2m(t *tile[float32])
-TEXT ·avx2Pairst1x2m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst1x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4351,6 +4651,8 @@ TEXT ·avx2Pairst1x2m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y8, Y8, Y8
 	VPSLLD $16, Y8, Y8
@@ -4365,11 +4667,12 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y2
 	VMASKMOVPS 32(DI), Y15, Y3
@@ -4410,15 +4713,21 @@ nextZero:
 	VMASKMOVPS Y1, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $4, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn2x2(t *tile[float32])
-TEXT ·avx2Pairsn2x2(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn2x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4431,6 +4740,8 @@ TEXT ·avx2Pairsn2x2(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y10, Y10, Y10
 	VPSLLD $16, Y10, Y10
@@ -4447,13 +4758,14 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y4
 	VMOVUPS 32(DI), Y5
@@ -4514,16 +4826,21 @@ nextZero:
 	VMOVUPS Y3, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $2, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn2x2m(t *tile[float32])
-TEXT ·avx2Pairsn2x2m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn2x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4538,6 +4855,8 @@ TEXT ·avx2Pairsn2x2m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y10, Y10, Y10
 	VPSLLD $16, Y10, Y10
@@ -4554,13 +4873,14 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y4
 	VMASKMOVPS 32(DI), Y15, Y5
@@ -4623,16 +4943,21 @@ nextZero:
 	VMASKMOVPS Y3, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $2, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst2x2(t *tile[float32])
-TEXT ·avx2Pairst2x2(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst2x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4645,6 +4970,8 @@ TEXT ·avx2Pairst2x2(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y10, Y10, Y10
 	VPSLLD $16, Y10, Y10
@@ -4661,13 +4988,14 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y4
 	VMOVUPS 32(DI), Y5
@@ -4726,15 +5054,21 @@ nextZero:
 	VMOVUPS Y3, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $8, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst2x2m(t *tile[float32])
-TEXT ·avx2Pairst2x2m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst2x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4749,6 +5083,8 @@ TEXT ·avx2Pairst2x2m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y10, Y10, Y10
 	VPSLLD $16, Y10, Y10
@@ -4765,13 +5101,14 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y4
 	VMASKMOVPS 32(DI), Y15, Y5
@@ -4832,15 +5169,21 @@ nextZero:
 	VMASKMOVPS Y3, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $8, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn3x2(t *tile[float32])
-TEXT ·avx2Pairsn3x2(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn3x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4853,6 +5196,8 @@ TEXT ·avx2Pairsn3x2(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y12, Y12, Y12
 	VPSLLD $16, Y12, Y12
@@ -4871,7 +5216,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -4880,6 +5225,7 @@ clear:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y6
 	VMOVUPS 32(DI), Y7
@@ -4959,16 +5305,21 @@ nextZero:
 	VMOVUPS Y5, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $3, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn3x2m(t *tile[float32])
-TEXT ·avx2Pairsn3x2m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn3x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4983,6 +5334,8 @@ TEXT ·avx2Pairsn3x2m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y12, Y12, Y12
 	VPSLLD $16, Y12, Y12
@@ -5001,7 +5354,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -5010,6 +5363,7 @@ clear:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y6
 	VMASKMOVPS 32(DI), Y15, Y7
@@ -5092,16 +5446,21 @@ nextZero:
 	VMASKMOVPS Y5, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $3, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst3x2(t *tile[float32])
-TEXT ·avx2Pairst3x2(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst3x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5114,6 +5473,8 @@ TEXT ·avx2Pairst3x2(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y12, Y12, Y12
 	VPSLLD $16, Y12, Y12
@@ -5132,7 +5493,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -5141,6 +5502,7 @@ clear:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y6
 	VMOVUPS 32(DI), Y7
@@ -5218,15 +5580,21 @@ nextZero:
 	VMOVUPS Y5, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $12, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst3x2m(t *tile[float32])
-TEXT ·avx2Pairst3x2m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst3x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5241,6 +5609,8 @@ TEXT ·avx2Pairst3x2m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y12, Y12, Y12
 	VPSLLD $16, Y12, Y12
@@ -5259,7 +5629,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -5268,6 +5638,7 @@ clear:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y6
 	VMASKMOVPS 32(DI), Y15, Y7
@@ -5348,15 +5719,21 @@ nextZero:
 	VMASKMOVPS Y5, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $12, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn4x2(t *tile[float32])
-TEXT ·avx2Pairsn4x2(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn4x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5369,6 +5746,8 @@ TEXT ·avx2Pairsn4x2(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y14, Y14, Y14
 	VPSLLD $16, Y14, Y14
@@ -5391,7 +5770,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -5402,6 +5781,7 @@ clear:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y8
 	VMOVUPS 32(DI), Y9
@@ -5501,16 +5881,21 @@ nextZero:
 	VMOVUPS Y7, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $4, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairsn4x2m(t *tile[float32])
-TEXT ·avx2Pairsn4x2m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairsn4x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5525,6 +5910,8 @@ TEXT ·avx2Pairsn4x2m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y14, Y14, Y14
 	VPSLLD $16, Y14, Y14
@@ -5547,7 +5934,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -5558,6 +5945,7 @@ clear:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y8
 	VMASKMOVPS 32(DI), Y15, Y9
@@ -5661,16 +6049,21 @@ nextZero:
 	VMASKMOVPS Y7, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $4, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst4x2(t *tile[float32])
-TEXT ·avx2Pairst4x2(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst4x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5683,6 +6076,8 @@ TEXT ·avx2Pairst4x2(SB), NOSPLIT, $24-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y14, Y14, Y14
 	VPSLLD $16, Y14, Y14
@@ -5703,7 +6098,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -5714,6 +6109,7 @@ clear:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y8
 	VMOVUPS 32(DI), Y9
@@ -5810,15 +6206,21 @@ nextZero:
 	VMOVUPS Y7, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $16, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2Pairst4x2m(t *tile[float32])
-TEXT ·avx2Pairst4x2m(SB), NOSPLIT, $24-8
+TEXT ·avx2Pairst4x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5833,6 +6235,8 @@ TEXT ·avx2Pairst4x2m(SB), NOSPLIT, $24-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 	VPCMPEQD Y14, Y14, Y14
 	VPSLLD $16, Y14, Y14
@@ -5853,7 +6257,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -5864,6 +6268,7 @@ clear:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	LDMXCSR flushing-20(SP)
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y8
 	VMASKMOVPS 32(DI), Y15, Y9
@@ -5964,8 +6369,14 @@ nextZero:
 	VMASKMOVPS Y7, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $16, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER

@@ -12,8 +12,11 @@
 #define tile_bs 56
 #define tile_cs 64
 #define tile_cols 72
-#define tile_alpha 80
-#define tile_beta 84
+#define tile_an 80
+#define tile_bn 88
+#define tile_cn 96
+#define tile_alpha 104
+#define tile_beta 108
 #define combine_c 0
 #define combine_d 8
 #define combine_a 16
@@ -58,7 +61,7 @@
 #define weights_panel 40
 
 // func avx512Pairsn1x1(t *tile[float32])
-TEXT ·avx512Pairsn1x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn1x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -76,6 +79,8 @@ TEXT ·avx512Pairsn1x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -84,9 +89,10 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z1
 	PREFETCHT0 4096(DI)
@@ -112,16 +118,21 @@ nextZero:
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $1, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst1x1(t *tile[float32])
-TEXT ·avx512Pairst1x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst1x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -139,6 +150,8 @@ TEXT ·avx512Pairst1x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -147,9 +160,10 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z1
 	ADDQ R13, DI
@@ -174,15 +188,21 @@ nextZero:
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $4, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn2x1(t *tile[float32])
-TEXT ·avx512Pairsn2x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn2x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -200,6 +220,8 @@ TEXT ·avx512Pairsn2x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -210,10 +232,11 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z2
 	PREFETCHT0 4096(DI)
@@ -249,16 +272,21 @@ nextZero:
 	VMOVUPS Z1, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $2, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst2x1(t *tile[float32])
-TEXT ·avx512Pairst2x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst2x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -276,6 +304,8 @@ TEXT ·avx512Pairst2x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -286,10 +316,11 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z2
 	ADDQ R13, DI
@@ -324,15 +355,21 @@ nextZero:
 	VMOVUPS Z1, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $8, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn3x1(t *tile[float32])
-TEXT ·avx512Pairsn3x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn3x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -350,6 +387,8 @@ TEXT ·avx512Pairsn3x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -362,11 +401,12 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z3
 	PREFETCHT0 4096(DI)
@@ -412,16 +452,21 @@ nextZero:
 	VMOVUPS Z2, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $3, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst3x1(t *tile[float32])
-TEXT ·avx512Pairst3x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst3x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -439,6 +484,8 @@ TEXT ·avx512Pairst3x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -451,11 +498,12 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z3
 	ADDQ R13, DI
@@ -500,15 +548,21 @@ nextZero:
 	VMOVUPS Z2, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $12, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn4x1(t *tile[float32])
-TEXT ·avx512Pairsn4x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn4x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -526,6 +580,8 @@ TEXT ·avx512Pairsn4x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -542,12 +598,13 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z4
 	PREFETCHT0 4096(DI)
@@ -604,16 +661,21 @@ nextZero:
 	VMOVUPS Z3, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $4, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst4x1(t *tile[float32])
-TEXT ·avx512Pairst4x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst4x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -631,6 +693,8 @@ TEXT ·avx512Pairst4x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -645,12 +709,13 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z4
 	ADDQ R13, DI
@@ -705,15 +770,21 @@ nextZero:
 	VMOVUPS Z3, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $16, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn5x1(t *tile[float32])
-TEXT ·avx512Pairsn5x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn5x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -731,6 +802,8 @@ TEXT ·avx512Pairsn5x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -749,13 +822,14 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z5
 	ADDQ R13, DI
@@ -821,16 +895,21 @@ nextZero:
 	VMOVUPS Z4, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $5, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst5x1(t *tile[float32])
-TEXT ·avx512Pairst5x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst5x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -848,6 +927,8 @@ TEXT ·avx512Pairst5x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -864,13 +945,14 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z5
 	ADDQ R13, DI
@@ -935,15 +1017,21 @@ nextZero:
 	VMOVUPS Z4, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $20, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn6x1(t *tile[float32])
-TEXT ·avx512Pairsn6x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn6x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -961,6 +1049,8 @@ TEXT ·avx512Pairsn6x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -981,7 +1071,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -989,6 +1079,7 @@ clear:
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z6
 	ADDQ R13, DI
@@ -1064,16 +1155,21 @@ nextZero:
 	VMOVUPS Z5, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $6, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst6x1(t *tile[float32])
-TEXT ·avx512Pairst6x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst6x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1091,6 +1187,8 @@ TEXT ·avx512Pairst6x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1109,7 +1207,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -1117,6 +1215,7 @@ clear:
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z6
 	ADDQ R13, DI
@@ -1191,15 +1290,21 @@ nextZero:
 	VMOVUPS Z5, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $24, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn7x1(t *tile[float32])
-TEXT ·avx512Pairsn7x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn7x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1217,6 +1322,8 @@ TEXT ·avx512Pairsn7x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1240,7 +1347,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -1249,6 +1356,7 @@ clear:
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z7
 	ADDQ R13, DI
@@ -1335,16 +1443,21 @@ nextZero:
 	VMOVUPS Z6, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $7, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst7x1(t *tile[float32])
-TEXT ·avx512Pairst7x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst7x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1362,6 +1475,8 @@ TEXT ·avx512Pairst7x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1382,7 +1497,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -1391,6 +1506,7 @@ clear:
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z7
 	ADDQ R13, DI
@@ -1475,15 +1591,21 @@ nextZero:
 	VMOVUPS Z6, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $28, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn8x1(t *tile[float32])
-TEXT ·avx512Pairsn8x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn8x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1501,6 +1623,8 @@ TEXT ·avx512Pairsn8x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1526,7 +1650,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -1536,6 +1660,7 @@ clear:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z8
 	ADDQ R13, DI
@@ -1632,16 +1757,21 @@ nextZero:
 	VMOVUPS Z7, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $8, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst8x1(t *tile[float32])
-TEXT ·avx512Pairst8x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst8x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1659,6 +1789,8 @@ TEXT ·avx512Pairst8x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1681,7 +1813,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -1691,6 +1823,7 @@ clear:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z8
 	ADDQ R13, DI
@@ -1785,15 +1918,21 @@ nextZero:
 	VMOVUPS Z7, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $32, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn9x1(t *tile[float32])
-TEXT ·avx512Pairsn9x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn9x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1811,6 +1950,8 @@ TEXT ·avx512Pairsn9x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1838,7 +1979,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -1849,6 +1990,7 @@ clear:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z9
 	ADDQ R13, DI
@@ -1955,16 +2097,21 @@ nextZero:
 	VMOVUPS Z8, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $9, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst9x1(t *tile[float32])
-TEXT ·avx512Pairst9x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst9x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1982,6 +2129,8 @@ TEXT ·avx512Pairst9x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -2006,7 +2155,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -2017,6 +2166,7 @@ clear:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z9
 	ADDQ R13, DI
@@ -2121,15 +2271,21 @@ nextZero:
 	VMOVUPS Z8, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $36, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn10x1(t *tile[float32])
-TEXT ·avx512Pairsn10x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn10x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2147,6 +2303,8 @@ TEXT ·avx512Pairsn10x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -2177,7 +2335,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -2189,6 +2347,7 @@ clear:
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
 	VPXORD Z9, Z9, Z9
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z10
 	ADDQ R13, DI
@@ -2306,16 +2465,21 @@ nextZero:
 	VMOVUPS Z9, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $10, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst10x1(t *tile[float32])
-TEXT ·avx512Pairst10x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst10x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2333,6 +2497,8 @@ TEXT ·avx512Pairst10x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -2359,7 +2525,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -2371,6 +2537,7 @@ clear:
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
 	VPXORD Z9, Z9, Z9
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z10
 	ADDQ R13, DI
@@ -2485,15 +2652,21 @@ nextZero:
 	VMOVUPS Z9, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $40, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn11x1(t *tile[float32])
-TEXT ·avx512Pairsn11x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn11x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2511,6 +2684,8 @@ TEXT ·avx512Pairsn11x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -2543,7 +2718,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -2556,6 +2731,7 @@ clear:
 	VPXORD Z8, Z8, Z8
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z11
 	ADDQ R13, DI
@@ -2683,16 +2859,21 @@ nextZero:
 	VMOVUPS Z10, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $11, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst11x1(t *tile[float32])
-TEXT ·avx512Pairst11x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst11x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2710,6 +2891,8 @@ TEXT ·avx512Pairst11x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -2738,7 +2921,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -2751,6 +2934,7 @@ clear:
 	VPXORD Z8, Z8, Z8
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z11
 	ADDQ R13, DI
@@ -2875,15 +3059,21 @@ nextZero:
 	VMOVUPS Z10, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $44, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn12x1(t *tile[float32])
-TEXT ·avx512Pairsn12x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn12x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2901,6 +3091,8 @@ TEXT ·avx512Pairsn12x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -2935,7 +3127,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -2949,6 +3141,7 @@ clear:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z12
 	ADDQ R13, DI
@@ -3086,16 +3279,21 @@ nextZero:
 	VMOVUPS Z11, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $12, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst12x1(t *tile[float32])
-TEXT ·avx512Pairst12x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst12x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3113,6 +3311,8 @@ TEXT ·avx512Pairst12x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -3143,7 +3343,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -3157,6 +3357,7 @@ clear:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z12
 	ADDQ R13, DI
@@ -3291,15 +3492,21 @@ nextZero:
 	VMOVUPS Z11, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $48, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn13x1(t *tile[float32])
-TEXT ·avx512Pairsn13x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn13x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3317,6 +3524,8 @@ TEXT ·avx512Pairsn13x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -3354,7 +3563,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -3369,6 +3578,7 @@ clear:
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
 	VPXORD Z12, Z12, Z12
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z13
 	ADDQ R13, DI
@@ -3517,16 +3727,21 @@ nextZero:
 	VMOVUPS Z12, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $13, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst13x1(t *tile[float32])
-TEXT ·avx512Pairst13x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst13x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3544,6 +3759,8 @@ TEXT ·avx512Pairst13x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -3576,7 +3793,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -3591,6 +3808,7 @@ clear:
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
 	VPXORD Z12, Z12, Z12
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z13
 	ADDQ R13, DI
@@ -3735,15 +3953,21 @@ nextZero:
 	VMOVUPS Z12, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $52, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn14x1(t *tile[float32])
-TEXT ·avx512Pairsn14x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn14x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3761,6 +3985,8 @@ TEXT ·avx512Pairsn14x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -3800,7 +4026,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -3816,6 +4042,7 @@ clear:
 	VPXORD Z11, Z11, Z11
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z14
 	ADDQ R13, DI
@@ -3974,16 +4201,21 @@ nextZero:
 	VMOVUPS Z13, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $14, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst14x1(t *tile[float32])
-TEXT ·avx512Pairst14x1(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst14x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4001,6 +4233,8 @@ TEXT ·avx512Pairst14x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -4035,7 +4269,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -4051,6 +4285,7 @@ clear:
 	VPXORD Z11, Z11, Z11
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z14
 	ADDQ R13, DI
@@ -4205,15 +4440,21 @@ nextZero:
 	VMOVUPS Z13, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $56, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn1x2(t *tile[float32])
-TEXT ·avx512Pairsn1x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn1x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4231,6 +4472,8 @@ TEXT ·avx512Pairsn1x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -4240,10 +4483,11 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z2
 	VMOVUPS.Z 64(DI), K1, Z3
@@ -4277,16 +4521,21 @@ nextZero:
 	VMOVUPS Z1, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $1, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst1x2(t *tile[float32])
-TEXT ·avx512Pairst1x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst1x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4304,6 +4553,8 @@ TEXT ·avx512Pairst1x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -4313,10 +4564,11 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z2
 	VMOVUPS.Z 64(DI), K1, Z3
@@ -4348,15 +4600,21 @@ nextZero:
 	VMOVUPS Z1, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $4, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn2x2(t *tile[float32])
-TEXT ·avx512Pairsn2x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn2x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4374,6 +4632,8 @@ TEXT ·avx512Pairsn2x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -4386,12 +4646,13 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z4
 	VMOVUPS.Z 64(DI), K1, Z5
@@ -4441,16 +4702,21 @@ nextZero:
 	VMOVUPS Z3, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $2, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst2x2(t *tile[float32])
-TEXT ·avx512Pairst2x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst2x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4468,6 +4734,8 @@ TEXT ·avx512Pairst2x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -4480,12 +4748,13 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z4
 	VMOVUPS.Z 64(DI), K1, Z5
@@ -4533,15 +4802,21 @@ nextZero:
 	VMOVUPS Z3, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $8, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn3x2(t *tile[float32])
-TEXT ·avx512Pairsn3x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn3x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4559,6 +4834,8 @@ TEXT ·avx512Pairsn3x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -4574,7 +4851,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -4582,6 +4859,7 @@ clear:
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z6
 	VMOVUPS.Z 64(DI), K1, Z7
@@ -4647,16 +4925,21 @@ nextZero:
 	VMOVUPS Z5, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $3, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst3x2(t *tile[float32])
-TEXT ·avx512Pairst3x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst3x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4674,6 +4957,8 @@ TEXT ·avx512Pairst3x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -4689,7 +4974,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -4697,6 +4982,7 @@ clear:
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z6
 	VMOVUPS.Z 64(DI), K1, Z7
@@ -4760,15 +5046,21 @@ nextZero:
 	VMOVUPS Z5, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $12, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn4x2(t *tile[float32])
-TEXT ·avx512Pairsn4x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn4x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4786,6 +5078,8 @@ TEXT ·avx512Pairsn4x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -4806,7 +5100,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -4816,6 +5110,7 @@ clear:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z8
 	VMOVUPS.Z 64(DI), K1, Z9
@@ -4898,16 +5193,21 @@ nextZero:
 	VMOVUPS Z7, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $4, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst4x2(t *tile[float32])
-TEXT ·avx512Pairst4x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst4x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4925,6 +5225,8 @@ TEXT ·avx512Pairst4x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -4943,7 +5245,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -4953,6 +5255,7 @@ clear:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z8
 	VMOVUPS.Z 64(DI), K1, Z9
@@ -5032,15 +5335,21 @@ nextZero:
 	VMOVUPS Z7, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $16, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn5x2(t *tile[float32])
-TEXT ·avx512Pairsn5x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn5x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5058,6 +5367,8 @@ TEXT ·avx512Pairsn5x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -5081,7 +5392,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -5093,6 +5404,7 @@ clear:
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
 	VPXORD Z9, Z9, Z9
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z10
 	VMOVUPS.Z 64(DI), K1, Z11
@@ -5189,16 +5501,21 @@ nextZero:
 	VMOVUPS Z9, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $5, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst5x2(t *tile[float32])
-TEXT ·avx512Pairst5x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst5x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5216,6 +5533,8 @@ TEXT ·avx512Pairst5x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -5237,7 +5556,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -5249,6 +5568,7 @@ clear:
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
 	VPXORD Z9, Z9, Z9
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z10
 	VMOVUPS.Z 64(DI), K1, Z11
@@ -5344,15 +5664,21 @@ nextZero:
 	VMOVUPS Z9, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $20, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn6x2(t *tile[float32])
-TEXT ·avx512Pairsn6x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn6x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5370,6 +5696,8 @@ TEXT ·avx512Pairsn6x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -5396,7 +5724,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -5410,6 +5738,7 @@ clear:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z12
 	VMOVUPS.Z 64(DI), K1, Z13
@@ -5522,16 +5851,21 @@ nextZero:
 	VMOVUPS Z11, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $6, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst6x2(t *tile[float32])
-TEXT ·avx512Pairst6x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst6x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5549,6 +5883,8 @@ TEXT ·avx512Pairst6x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -5573,7 +5909,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -5587,6 +5923,7 @@ clear:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z12
 	VMOVUPS.Z 64(DI), K1, Z13
@@ -5698,15 +6035,21 @@ nextZero:
 	VMOVUPS Z11, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $24, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn7x2(t *tile[float32])
-TEXT ·avx512Pairsn7x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn7x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5724,6 +6067,8 @@ TEXT ·avx512Pairsn7x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -5754,7 +6099,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -5770,6 +6115,7 @@ clear:
 	VPXORD Z11, Z11, Z11
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z14
 	VMOVUPS.Z 64(DI), K1, Z15
@@ -5899,16 +6245,21 @@ nextZero:
 	VMOVUPS Z13, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $7, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst7x2(t *tile[float32])
-TEXT ·avx512Pairst7x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst7x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5926,6 +6277,8 @@ TEXT ·avx512Pairst7x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -5953,7 +6306,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -5969,6 +6322,7 @@ clear:
 	VPXORD Z11, Z11, Z11
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z14
 	VMOVUPS.Z 64(DI), K1, Z15
@@ -6096,15 +6450,21 @@ nextZero:
 	VMOVUPS Z13, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $28, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn8x2(t *tile[float32])
-TEXT ·avx512Pairsn8x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn8x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6122,6 +6482,8 @@ TEXT ·avx512Pairsn8x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6155,7 +6517,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -6173,6 +6535,7 @@ clear:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z16
 	VMOVUPS.Z 64(DI), K1, Z17
@@ -6318,16 +6681,21 @@ nextZero:
 	VMOVUPS Z15, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $8, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst8x2(t *tile[float32])
-TEXT ·avx512Pairst8x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst8x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6345,6 +6713,8 @@ TEXT ·avx512Pairst8x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6375,7 +6745,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -6393,6 +6763,7 @@ clear:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z16
 	VMOVUPS.Z 64(DI), K1, Z17
@@ -6536,15 +6907,21 @@ nextZero:
 	VMOVUPS Z15, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $32, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn9x2(t *tile[float32])
-TEXT ·avx512Pairsn9x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn9x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6562,6 +6939,8 @@ TEXT ·avx512Pairsn9x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6598,7 +6977,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -6618,6 +6997,7 @@ clear:
 	VPXORD Z15, Z15, Z15
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z18
 	VMOVUPS.Z 64(DI), K1, Z19
@@ -6779,16 +7159,21 @@ nextZero:
 	VMOVUPS Z17, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $9, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst9x2(t *tile[float32])
-TEXT ·avx512Pairst9x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst9x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6806,6 +7191,8 @@ TEXT ·avx512Pairst9x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6839,7 +7226,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -6859,6 +7246,7 @@ clear:
 	VPXORD Z15, Z15, Z15
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z18
 	VMOVUPS.Z 64(DI), K1, Z19
@@ -7018,15 +7406,21 @@ nextZero:
 	VMOVUPS Z17, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $36, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn10x2(t *tile[float32])
-TEXT ·avx512Pairsn10x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn10x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7044,6 +7438,8 @@ TEXT ·avx512Pairsn10x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7084,7 +7480,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -7106,6 +7502,7 @@ clear:
 	VPXORD Z17, Z17, Z17
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z20
 	VMOVUPS.Z 64(DI), K1, Z21
@@ -7284,16 +7681,21 @@ nextZero:
 	VMOVUPS Z19, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $10, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst10x2(t *tile[float32])
-TEXT ·avx512Pairst10x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst10x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7311,6 +7713,8 @@ TEXT ·avx512Pairst10x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7347,7 +7751,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -7369,6 +7773,7 @@ clear:
 	VPXORD Z17, Z17, Z17
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z20
 	VMOVUPS.Z 64(DI), K1, Z21
@@ -7544,15 +7949,21 @@ nextZero:
 	VMOVUPS Z19, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $40, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn11x2(t *tile[float32])
-TEXT ·avx512Pairsn11x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn11x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7570,6 +7981,8 @@ TEXT ·avx512Pairsn11x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7613,7 +8026,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -7637,6 +8050,7 @@ clear:
 	VPXORD Z19, Z19, Z19
 	VPXORD Z20, Z20, Z20
 	VPXORD Z21, Z21, Z21
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z22
 	VMOVUPS.Z 64(DI), K1, Z23
@@ -7831,16 +8245,21 @@ nextZero:
 	VMOVUPS Z21, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $11, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst11x2(t *tile[float32])
-TEXT ·avx512Pairst11x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst11x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7858,6 +8277,8 @@ TEXT ·avx512Pairst11x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7897,7 +8318,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -7921,6 +8342,7 @@ clear:
 	VPXORD Z19, Z19, Z19
 	VPXORD Z20, Z20, Z20
 	VPXORD Z21, Z21, Z21
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z22
 	VMOVUPS.Z 64(DI), K1, Z23
@@ -8112,15 +8534,21 @@ nextZero:
 	VMOVUPS Z21, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $44, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn12x2(t *tile[float32])
-TEXT ·avx512Pairsn12x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn12x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -8138,6 +8566,8 @@ TEXT ·avx512Pairsn12x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -8184,7 +8614,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -8210,6 +8640,7 @@ clear:
 	VPXORD Z21, Z21, Z21
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z24
 	VMOVUPS.Z 64(DI), K1, Z25
@@ -8420,16 +8851,21 @@ nextZero:
 	VMOVUPS Z23, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $12, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst12x2(t *tile[float32])
-TEXT ·avx512Pairst12x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst12x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -8447,6 +8883,8 @@ TEXT ·avx512Pairst12x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -8489,7 +8927,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -8515,6 +8953,7 @@ clear:
 	VPXORD Z21, Z21, Z21
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z24
 	VMOVUPS.Z 64(DI), K1, Z25
@@ -8722,15 +9161,21 @@ nextZero:
 	VMOVUPS Z23, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $48, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn13x2(t *tile[float32])
-TEXT ·avx512Pairsn13x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn13x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -8748,6 +9193,8 @@ TEXT ·avx512Pairsn13x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -8798,7 +9245,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -8826,6 +9273,7 @@ clear:
 	VPXORD Z23, Z23, Z23
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z26
 	VMOVUPS.Z 64(DI), K1, Z27
@@ -9053,16 +9501,21 @@ nextZero:
 	VMOVUPS Z25, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $13, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst13x2(t *tile[float32])
-TEXT ·avx512Pairst13x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst13x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -9080,6 +9533,8 @@ TEXT ·avx512Pairst13x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -9125,7 +9580,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -9153,6 +9608,7 @@ clear:
 	VPXORD Z23, Z23, Z23
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z26
 	VMOVUPS.Z 64(DI), K1, Z27
@@ -9376,15 +9832,21 @@ nextZero:
 	VMOVUPS Z25, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $52, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairsn14x2(t *tile[float32])
-TEXT ·avx512Pairsn14x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn14x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -9402,6 +9864,8 @@ TEXT ·avx512Pairsn14x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -9455,7 +9919,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -9485,6 +9949,7 @@ clear:
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z28
 	VMOVUPS.Z 64(DI), K1, Z29
@@ -9728,16 +10193,21 @@ nextZero:
 	VMOVUPS Z27, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $14, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512Pairst14x2(t *tile[float32])
-TEXT ·avx512Pairst14x2(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairst14x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -9755,6 +10225,8 @@ TEXT ·avx512Pairst14x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -9803,7 +10275,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -9833,6 +10305,7 @@ clear:
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z28
 	VMOVUPS.Z 64(DI), K1, Z29
@@ -10072,8 +10545,14 @@ nextZero:
 	VMOVUPS Z27, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $56, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
@@ -10147,7 +10626,7 @@ step:
 	RET
 
 // func avx512Pairsn1x4(t *tile[float32])
-TEXT ·avx512Pairsn1x4(SB), NOSPLIT, $16-8
+TEXT ·avx512Pairsn1x4(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -10165,6 +10644,8 @@ TEXT ·avx512Pairsn1x4(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -10176,12 +10657,13 @@ tile:
 	PREFETCHT0 128(DI)
 	PREFETCHT0 192(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z4
 	VMOVUPS 64(DI), Z5
@@ -10231,9 +10713,14 @@ nextZero:
 	VMOVUPS Z3, K1, 192(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $1, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER

@@ -174,7 +174,7 @@ func testPairMicrokernel(t *testing.T, kernels *microkernels, c microkernelCase)
 	x := block[float32]{kernels: kernels, transposed: c.transposed}
 	x.runTiles(&tile[float32]{
 		a: (*float32)(unsafe.Pointer(&a[0])), b: (*float32)(unsafe.Pointer(&b[0])), c: &got[0], d: &d[0], k: c.k, tiles: c.tiles,
-		as: as, bs: bs, cs: cs, cols: c.cols, alpha: alpha, beta: float32(c.beta),
+		as: as, bs: bs, cs: cs, cols: c.cols, an: choose(c.transposed, c.rows, c.rows*as), alpha: alpha, beta: float32(c.beta),
 	}, c.rows, c.vecs)
 	requireSameFloats(t, want, got, c)
 }

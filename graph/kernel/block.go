@@ -29,6 +29,44 @@ func (x *block[T]) multiply(c, a, b, addend []T) {
 	x.run()
 }
 
+// tokenSteps are the distances from a token's operands to the next token's, in elements.
+type tokenSteps struct{ a, b, c int }
+
+// dense returns the distances for b and c that follow one another, and one a for all tokens.
+func (x *block[T]) dense() tokenSteps { return tokenSteps{b: x.tile.k * x.n, c: x.m * x.n} }
+
+// multiplyTokens computes c = op(a) b + addend for each of several tokens. The distance between
+// addends is that between c. A nil addend means zero; it may be c, and all tokens may have the same
+// c, to which they are then added one after another.
+func (x *block[T]) multiplyTokens(tokens int, step tokenSteps, c, a, b, addend []T) {
+	if tokens == 1 {
+		x.multiply(c, a, b, addend)
+		return
+	}
+	t := x.tile
+	t.d, t.beta = &c[0], 0
+	if addend != nil {
+		t.d, t.beta = &addend[0], 1
+	}
+	first := t.d
+	width, lanes := x.kernels.width(), x.kernels.lanes
+	t.tiles, t.an, t.bn = tokens, step.a, step.b
+	for j := 0; j < x.n; j += width {
+		columns := min(width, x.n-j)
+		vecs := (columns + lanes - 1) / lanes
+		t.cols, t.b = columns-(vecs-1)*lanes, &b[j]
+		many, high, few, low := x.kernels.split(x.m, vecs)
+		for i, row := 0, 0; i < many+few; i++ {
+			height := choose(i < many, high, low)
+			t.a = &a[choose(x.transposed, row, row*t.as)]
+			t.c, t.d = &c[row*t.cs+j], at(first, row*t.cs+j)
+			t.cn = step.c - height*t.cs
+			x.runTiles(&t, height, vecs)
+			row += height
+		}
+	}
+}
+
 // run computes the block.
 func (x *block[T]) run() {
 	t := x.tile
@@ -64,7 +102,7 @@ func (x *block[T]) runTwoPanels(t *tile[T]) (columns int) {
 func (x *block[T]) runPanel(t *tile[T], vecs int) {
 	many, high, few, low := x.kernels.split(x.m, vecs)
 	if many > 0 {
-		t.tiles = many
+		t.tiles, t.an = many, choose(x.transposed, high, high*t.as)
 		x.runTiles(t, high, vecs)
 	}
 	if few == 0 {
@@ -75,7 +113,7 @@ func (x *block[T]) runPanel(t *tile[T], vecs int) {
 		t.a = at(t.a, choose(x.transposed, done, done*t.as))
 		t.c, t.d = at(t.c, done*t.cs), at(t.d, done*t.cs)
 	}
-	t.tiles = few
+	t.tiles, t.an = few, choose(x.transposed, low, low*t.as)
 	x.runTiles(t, low, vecs)
 }
 

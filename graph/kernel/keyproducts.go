@@ -13,7 +13,8 @@ type keyProducts[T Float] struct {
 	block   block[T]
 	r, dk   int
 	smaller bool  // y is transposed, and the sum is [dk, r]
-	turned  [][]T // the transposed operand for each worker
+	turned  [][]T // the transposed operand of the tokens of a call, for each worker
+	atOnce  int   // the largest number of these tokens
 }
 
 // want prepares a run. At its end store writes the total to dkeys [r, dk], or adds it if
@@ -28,17 +29,21 @@ func (k *keyProducts[T]) want(p *Pool, path path, dkeys []T, accumulate bool, r,
 	} else {
 		k.block = newBlock[T](path, r, dk, dv, false)
 	}
-	k.turned = growRows(k.turned, p, k.block.n*dv)
+	k.atOnce = tokensAtOnce[T](k.block.m*dv + 2*k.block.n*dv)
+	k.turned = growRows(k.turned, p, k.atOnce*k.block.n*dv)
 }
 
-// add adds a token's product to sum, a worker's block.
-func (k *keyProducts[T]) add(worker int, sum, y, x []T) {
+// add adds the products of n tokens, at most atOnce, to sum, a worker's block, one after another.
+func (k *keyProducts[T]) add(worker, n int, sum, y, x []T) {
 	b, turned := k.block, k.turned[worker] // a copy, as workers set its addresses
 	if k.smaller {
 		x, y = y, x
 	}
-	transpose(b.kernels.path, turned, b.n, x, b.tile.k, b.n, b.tile.k)
-	b.multiply(sum, y, turned, sum)
+	size := b.n * b.tile.k
+	for i := range n {
+		transpose(b.kernels.path, turned[i*size:], b.n, x[i*size:], b.tile.k, b.n, b.tile.k)
+	}
+	b.multiplyTokens(n, tokenSteps{a: b.m * b.tile.k, b: size}, sum, y, turned, sum)
 }
 
 // store writes the total.

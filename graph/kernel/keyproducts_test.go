@@ -33,7 +33,7 @@ func TestKeyProducts(t *testing.T) {
 			}
 			sum := k.begin(0)
 			for i := range tokens {
-				k.add(0, sum.block, y[i*r*dv:][:r*dv], x[i*dk*dv:][:dk*dv])
+				k.add(0, 1, sum.block, y[i*r*dv:][:r*dv], x[i*dk*dv:][:dk*dv])
 			}
 			sum.end(0)
 			k.store(p)

@@ -12,8 +12,11 @@
 #define tile_bs 56
 #define tile_cs 64
 #define tile_cols 72
-#define tile_alpha 80
-#define tile_beta 84
+#define tile_an 80
+#define tile_bn 88
+#define tile_cn 96
+#define tile_alpha 104
+#define tile_beta 108
 #define combine_c 0
 #define combine_d 8
 #define combine_a 16
@@ -68,7 +71,7 @@ DATA lanes<>+28(SB)/4, $7
 GLOBL lanes<>(SB), RODATA|NOPTR, $32
 
 // func avx2n1x1(t *tile[float32])
-TEXT ·avx2n1x1(SB), NOSPLIT, $16-8
+TEXT ·avx2n1x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -81,6 +84,8 @@ TEXT ·avx2n1x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -89,9 +94,10 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y1
 	ADDQ R13, DI
@@ -115,16 +121,21 @@ nextZero:
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $1, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n1x1m(t *tile[float32])
-TEXT ·avx2n1x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2n1x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -139,6 +150,8 @@ TEXT ·avx2n1x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -147,9 +160,10 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y1
 	ADDQ R13, DI
@@ -174,16 +188,21 @@ nextZero:
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $1, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t1x1(t *tile[float32])
-TEXT ·avx2t1x1(SB), NOSPLIT, $16-8
+TEXT ·avx2t1x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -196,6 +215,8 @@ TEXT ·avx2t1x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -204,9 +225,10 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y1
 	ADDQ R13, DI
@@ -230,15 +252,21 @@ nextZero:
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $4, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t1x1m(t *tile[float32])
-TEXT ·avx2t1x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2t1x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -253,6 +281,8 @@ TEXT ·avx2t1x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -261,9 +291,10 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y1
 	ADDQ R13, DI
@@ -288,15 +319,21 @@ nextZero:
 	VMASKMOVPS Y0, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $4, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n2x1(t *tile[float32])
-TEXT ·avx2n2x1(SB), NOSPLIT, $16-8
+TEXT ·avx2n2x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -309,6 +346,8 @@ TEXT ·avx2n2x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -319,10 +358,11 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y2
 	ADDQ R13, DI
@@ -355,16 +395,21 @@ nextZero:
 	VMOVUPS Y1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $2, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n2x1m(t *tile[float32])
-TEXT ·avx2n2x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2n2x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -379,6 +424,8 @@ TEXT ·avx2n2x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -389,10 +436,11 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y2
 	ADDQ R13, DI
@@ -427,16 +475,21 @@ nextZero:
 	VMASKMOVPS Y1, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $2, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t2x1(t *tile[float32])
-TEXT ·avx2t2x1(SB), NOSPLIT, $16-8
+TEXT ·avx2t2x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -449,6 +502,8 @@ TEXT ·avx2t2x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -459,10 +514,11 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y2
 	ADDQ R13, DI
@@ -495,15 +551,21 @@ nextZero:
 	VMOVUPS Y1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $8, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t2x1m(t *tile[float32])
-TEXT ·avx2t2x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2t2x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -518,6 +580,8 @@ TEXT ·avx2t2x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -528,10 +592,11 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y2
 	ADDQ R13, DI
@@ -566,15 +631,21 @@ nextZero:
 	VMASKMOVPS Y1, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $8, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n3x1(t *tile[float32])
-TEXT ·avx2n3x1(SB), NOSPLIT, $16-8
+TEXT ·avx2n3x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -587,6 +658,8 @@ TEXT ·avx2n3x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -599,11 +672,12 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y3
 	ADDQ R13, DI
@@ -645,16 +719,21 @@ nextZero:
 	VMOVUPS Y2, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $3, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n3x1m(t *tile[float32])
-TEXT ·avx2n3x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2n3x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -669,6 +748,8 @@ TEXT ·avx2n3x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -681,11 +762,12 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y3
 	ADDQ R13, DI
@@ -730,16 +812,21 @@ nextZero:
 	VMASKMOVPS Y2, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $3, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t3x1(t *tile[float32])
-TEXT ·avx2t3x1(SB), NOSPLIT, $16-8
+TEXT ·avx2t3x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -752,6 +839,8 @@ TEXT ·avx2t3x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -764,11 +853,12 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y3
 	ADDQ R13, DI
@@ -810,15 +900,21 @@ nextZero:
 	VMOVUPS Y2, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $12, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t3x1m(t *tile[float32])
-TEXT ·avx2t3x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2t3x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -833,6 +929,8 @@ TEXT ·avx2t3x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -845,11 +943,12 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y3
 	ADDQ R13, DI
@@ -894,15 +993,21 @@ nextZero:
 	VMASKMOVPS Y2, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $12, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n4x1(t *tile[float32])
-TEXT ·avx2n4x1(SB), NOSPLIT, $16-8
+TEXT ·avx2n4x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -915,6 +1020,8 @@ TEXT ·avx2n4x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -931,12 +1038,13 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y4
 	ADDQ R13, DI
@@ -988,16 +1096,21 @@ nextZero:
 	VMOVUPS Y3, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $4, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n4x1m(t *tile[float32])
-TEXT ·avx2n4x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2n4x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1012,6 +1125,8 @@ TEXT ·avx2n4x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1028,12 +1143,13 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y4
 	ADDQ R13, DI
@@ -1089,16 +1205,21 @@ nextZero:
 	VMASKMOVPS Y3, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $4, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t4x1(t *tile[float32])
-TEXT ·avx2t4x1(SB), NOSPLIT, $16-8
+TEXT ·avx2t4x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1111,6 +1232,8 @@ TEXT ·avx2t4x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1125,12 +1248,13 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y4
 	ADDQ R13, DI
@@ -1181,15 +1305,21 @@ nextZero:
 	VMOVUPS Y3, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $16, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t4x1m(t *tile[float32])
-TEXT ·avx2t4x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2t4x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1204,6 +1334,8 @@ TEXT ·avx2t4x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1218,12 +1350,13 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y4
 	ADDQ R13, DI
@@ -1278,15 +1411,21 @@ nextZero:
 	VMASKMOVPS Y3, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $16, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n5x1(t *tile[float32])
-TEXT ·avx2n5x1(SB), NOSPLIT, $16-8
+TEXT ·avx2n5x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1299,6 +1438,8 @@ TEXT ·avx2n5x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1317,13 +1458,14 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y5
 	ADDQ R13, DI
@@ -1384,16 +1526,21 @@ nextZero:
 	VMOVUPS Y4, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $5, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n5x1m(t *tile[float32])
-TEXT ·avx2n5x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2n5x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1408,6 +1555,8 @@ TEXT ·avx2n5x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1426,13 +1575,14 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y5
 	ADDQ R13, DI
@@ -1498,16 +1648,21 @@ nextZero:
 	VMASKMOVPS Y4, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $5, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t5x1(t *tile[float32])
-TEXT ·avx2t5x1(SB), NOSPLIT, $16-8
+TEXT ·avx2t5x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1520,6 +1675,8 @@ TEXT ·avx2t5x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1536,13 +1693,14 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y5
 	ADDQ R13, DI
@@ -1602,15 +1760,21 @@ nextZero:
 	VMOVUPS Y4, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $20, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t5x1m(t *tile[float32])
-TEXT ·avx2t5x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2t5x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1625,6 +1789,8 @@ TEXT ·avx2t5x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1641,13 +1807,14 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y5
 	ADDQ R13, DI
@@ -1712,15 +1879,21 @@ nextZero:
 	VMASKMOVPS Y4, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $20, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n6x1(t *tile[float32])
-TEXT ·avx2n6x1(SB), NOSPLIT, $16-8
+TEXT ·avx2n6x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1733,6 +1906,8 @@ TEXT ·avx2n6x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1753,7 +1928,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -1761,6 +1936,7 @@ clear:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y6
 	ADDQ R13, DI
@@ -1830,16 +2006,21 @@ nextZero:
 	VMOVUPS Y5, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $6, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n6x1m(t *tile[float32])
-TEXT ·avx2n6x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2n6x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1854,6 +2035,8 @@ TEXT ·avx2n6x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1874,7 +2057,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -1882,6 +2065,7 @@ clear:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y6
 	ADDQ R13, DI
@@ -1957,16 +2141,21 @@ nextZero:
 	VMASKMOVPS Y5, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $6, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t6x1(t *tile[float32])
-TEXT ·avx2t6x1(SB), NOSPLIT, $16-8
+TEXT ·avx2t6x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1979,6 +2168,8 @@ TEXT ·avx2t6x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1997,7 +2188,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -2005,6 +2196,7 @@ clear:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y6
 	ADDQ R13, DI
@@ -2073,15 +2265,21 @@ nextZero:
 	VMOVUPS Y5, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $24, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t6x1m(t *tile[float32])
-TEXT ·avx2t6x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2t6x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2096,6 +2294,8 @@ TEXT ·avx2t6x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -2114,7 +2314,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -2122,6 +2322,7 @@ clear:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y6
 	ADDQ R13, DI
@@ -2196,15 +2397,21 @@ nextZero:
 	VMASKMOVPS Y5, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $24, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n7x1(t *tile[float32])
-TEXT ·avx2n7x1(SB), NOSPLIT, $16-8
+TEXT ·avx2n7x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2217,6 +2424,8 @@ TEXT ·avx2n7x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -2240,7 +2449,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -2249,6 +2458,7 @@ clear:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y7
 	ADDQ R13, DI
@@ -2328,16 +2538,21 @@ nextZero:
 	VMOVUPS Y6, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $7, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n7x1m(t *tile[float32])
-TEXT ·avx2n7x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2n7x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2352,6 +2567,8 @@ TEXT ·avx2n7x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -2375,7 +2592,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -2384,6 +2601,7 @@ clear:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y7
 	ADDQ R13, DI
@@ -2470,16 +2688,21 @@ nextZero:
 	VMASKMOVPS Y6, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $7, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t7x1(t *tile[float32])
-TEXT ·avx2t7x1(SB), NOSPLIT, $16-8
+TEXT ·avx2t7x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2492,6 +2715,8 @@ TEXT ·avx2t7x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -2512,7 +2737,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -2521,6 +2746,7 @@ clear:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y7
 	ADDQ R13, DI
@@ -2598,15 +2824,21 @@ nextZero:
 	VMOVUPS Y6, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $28, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t7x1m(t *tile[float32])
-TEXT ·avx2t7x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2t7x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2621,6 +2853,8 @@ TEXT ·avx2t7x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -2641,7 +2875,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -2650,6 +2884,7 @@ clear:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y7
 	ADDQ R13, DI
@@ -2734,15 +2969,21 @@ nextZero:
 	VMASKMOVPS Y6, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $28, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n8x1(t *tile[float32])
-TEXT ·avx2n8x1(SB), NOSPLIT, $16-8
+TEXT ·avx2n8x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2755,6 +2996,8 @@ TEXT ·avx2n8x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -2780,7 +3023,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -2790,6 +3033,7 @@ clear:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y8
 	ADDQ R13, DI
@@ -2878,16 +3122,21 @@ nextZero:
 	VMOVUPS Y7, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $8, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n8x1m(t *tile[float32])
-TEXT ·avx2n8x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2n8x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2902,6 +3151,8 @@ TEXT ·avx2n8x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -2927,7 +3178,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -2937,6 +3188,7 @@ clear:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y8
 	ADDQ R13, DI
@@ -3033,16 +3285,21 @@ nextZero:
 	VMASKMOVPS Y7, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $8, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t8x1(t *tile[float32])
-TEXT ·avx2t8x1(SB), NOSPLIT, $16-8
+TEXT ·avx2t8x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3055,6 +3312,8 @@ TEXT ·avx2t8x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -3077,7 +3336,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -3087,6 +3346,7 @@ clear:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y8
 	ADDQ R13, DI
@@ -3173,15 +3433,21 @@ nextZero:
 	VMOVUPS Y7, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $32, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t8x1m(t *tile[float32])
-TEXT ·avx2t8x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2t8x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3196,6 +3462,8 @@ TEXT ·avx2t8x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -3218,7 +3486,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -3228,6 +3496,7 @@ clear:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y8
 	ADDQ R13, DI
@@ -3322,15 +3591,21 @@ nextZero:
 	VMASKMOVPS Y7, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $32, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n9x1(t *tile[float32])
-TEXT ·avx2n9x1(SB), NOSPLIT, $16-8
+TEXT ·avx2n9x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3343,6 +3618,8 @@ TEXT ·avx2n9x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -3370,7 +3647,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -3381,6 +3658,7 @@ clear:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y9
 	ADDQ R13, DI
@@ -3478,16 +3756,21 @@ nextZero:
 	VMOVUPS Y8, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $9, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n9x1m(t *tile[float32])
-TEXT ·avx2n9x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2n9x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3502,6 +3785,8 @@ TEXT ·avx2n9x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -3529,7 +3814,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -3540,6 +3825,7 @@ clear:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y9
 	ADDQ R13, DI
@@ -3646,16 +3932,21 @@ nextZero:
 	VMASKMOVPS Y8, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $9, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t9x1(t *tile[float32])
-TEXT ·avx2t9x1(SB), NOSPLIT, $16-8
+TEXT ·avx2t9x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3668,6 +3959,8 @@ TEXT ·avx2t9x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -3692,7 +3985,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -3703,6 +3996,7 @@ clear:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y9
 	ADDQ R13, DI
@@ -3798,15 +4092,21 @@ nextZero:
 	VMOVUPS Y8, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $36, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t9x1m(t *tile[float32])
-TEXT ·avx2t9x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2t9x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3821,6 +4121,8 @@ TEXT ·avx2t9x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -3845,7 +4147,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -3856,6 +4158,7 @@ clear:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y9
 	ADDQ R13, DI
@@ -3960,15 +4263,21 @@ nextZero:
 	VMASKMOVPS Y8, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $36, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n10x1(t *tile[float32])
-TEXT ·avx2n10x1(SB), NOSPLIT, $16-8
+TEXT ·avx2n10x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3981,6 +4290,8 @@ TEXT ·avx2n10x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -4011,7 +4322,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -4023,6 +4334,7 @@ clear:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y10
 	ADDQ R13, DI
@@ -4130,16 +4442,21 @@ nextZero:
 	VMOVUPS Y9, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $10, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n10x1m(t *tile[float32])
-TEXT ·avx2n10x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2n10x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4154,6 +4471,8 @@ TEXT ·avx2n10x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -4184,7 +4503,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -4196,6 +4515,7 @@ clear:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y10
 	ADDQ R13, DI
@@ -4313,16 +4633,21 @@ nextZero:
 	VMASKMOVPS Y9, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $10, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t10x1(t *tile[float32])
-TEXT ·avx2t10x1(SB), NOSPLIT, $16-8
+TEXT ·avx2t10x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4335,6 +4660,8 @@ TEXT ·avx2t10x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -4361,7 +4688,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -4373,6 +4700,7 @@ clear:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y10
 	ADDQ R13, DI
@@ -4477,15 +4805,21 @@ nextZero:
 	VMOVUPS Y9, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $40, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t10x1m(t *tile[float32])
-TEXT ·avx2t10x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2t10x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4500,6 +4834,8 @@ TEXT ·avx2t10x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -4526,7 +4862,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -4538,6 +4874,7 @@ clear:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y10
 	ADDQ R13, DI
@@ -4652,15 +4989,21 @@ nextZero:
 	VMASKMOVPS Y9, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $40, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n11x1(t *tile[float32])
-TEXT ·avx2n11x1(SB), NOSPLIT, $16-8
+TEXT ·avx2n11x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4673,6 +5016,8 @@ TEXT ·avx2n11x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -4705,7 +5050,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -4718,6 +5063,7 @@ clear:
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y11
 	ADDQ R13, DI
@@ -4834,16 +5180,21 @@ nextZero:
 	VMOVUPS Y10, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $11, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n11x1m(t *tile[float32])
-TEXT ·avx2n11x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2n11x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4858,6 +5209,8 @@ TEXT ·avx2n11x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -4890,7 +5243,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -4903,6 +5256,7 @@ clear:
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y11
 	ADDQ R13, DI
@@ -5030,16 +5384,21 @@ nextZero:
 	VMASKMOVPS Y10, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $11, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t11x1(t *tile[float32])
-TEXT ·avx2t11x1(SB), NOSPLIT, $16-8
+TEXT ·avx2t11x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5052,6 +5411,8 @@ TEXT ·avx2t11x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -5080,7 +5441,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -5093,6 +5454,7 @@ clear:
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y11
 	ADDQ R13, DI
@@ -5206,15 +5568,21 @@ nextZero:
 	VMOVUPS Y10, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $44, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t11x1m(t *tile[float32])
-TEXT ·avx2t11x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2t11x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5229,6 +5597,8 @@ TEXT ·avx2t11x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -5257,7 +5627,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -5270,6 +5640,7 @@ clear:
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y11
 	ADDQ R13, DI
@@ -5394,15 +5765,21 @@ nextZero:
 	VMASKMOVPS Y10, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $44, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n12x1(t *tile[float32])
-TEXT ·avx2n12x1(SB), NOSPLIT, $16-8
+TEXT ·avx2n12x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5415,6 +5792,8 @@ TEXT ·avx2n12x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -5449,7 +5828,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -5463,6 +5842,7 @@ clear:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y12
 	ADDQ R13, DI
@@ -5588,16 +5968,21 @@ nextZero:
 	VMOVUPS Y11, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $12, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n12x1m(t *tile[float32])
-TEXT ·avx2n12x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2n12x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5612,6 +5997,8 @@ TEXT ·avx2n12x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -5646,7 +6033,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -5660,6 +6047,7 @@ clear:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y12
 	ADDQ R13, DI
@@ -5797,16 +6185,21 @@ nextZero:
 	VMASKMOVPS Y11, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $12, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t12x1(t *tile[float32])
-TEXT ·avx2t12x1(SB), NOSPLIT, $16-8
+TEXT ·avx2t12x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5819,6 +6212,8 @@ TEXT ·avx2t12x1(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -5849,7 +6244,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -5863,6 +6258,7 @@ clear:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y12
 	ADDQ R13, DI
@@ -5985,15 +6381,21 @@ nextZero:
 	VMOVUPS Y11, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $48, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t12x1m(t *tile[float32])
-TEXT ·avx2t12x1m(SB), NOSPLIT, $16-8
+TEXT ·avx2t12x1m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6008,6 +6410,8 @@ TEXT ·avx2t12x1m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6038,7 +6442,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -6052,6 +6456,7 @@ clear:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
+	PCALIGN $64
 step:
 	VMASKMOVPS 0(DI), Y15, Y12
 	ADDQ R13, DI
@@ -6186,15 +6591,21 @@ nextZero:
 	VMASKMOVPS Y11, Y15, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $48, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n1x2(t *tile[float32])
-TEXT ·avx2n1x2(SB), NOSPLIT, $16-8
+TEXT ·avx2n1x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6207,6 +6618,8 @@ TEXT ·avx2n1x2(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6215,10 +6628,11 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y2
 	VMOVUPS 32(DI), Y3
@@ -6249,16 +6663,21 @@ nextZero:
 	VMOVUPS Y1, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $1, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n1x2m(t *tile[float32])
-TEXT ·avx2n1x2m(SB), NOSPLIT, $16-8
+TEXT ·avx2n1x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6273,6 +6692,8 @@ TEXT ·avx2n1x2m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6281,10 +6702,11 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y2
 	VMASKMOVPS 32(DI), Y15, Y3
@@ -6316,16 +6738,21 @@ nextZero:
 	VMASKMOVPS Y1, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $1, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t1x2(t *tile[float32])
-TEXT ·avx2t1x2(SB), NOSPLIT, $16-8
+TEXT ·avx2t1x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6338,6 +6765,8 @@ TEXT ·avx2t1x2(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6346,10 +6775,11 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y2
 	VMOVUPS 32(DI), Y3
@@ -6380,15 +6810,21 @@ nextZero:
 	VMOVUPS Y1, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $4, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t1x2m(t *tile[float32])
-TEXT ·avx2t1x2m(SB), NOSPLIT, $16-8
+TEXT ·avx2t1x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6403,6 +6839,8 @@ TEXT ·avx2t1x2m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6411,10 +6849,11 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y2
 	VMASKMOVPS 32(DI), Y15, Y3
@@ -6446,15 +6885,21 @@ nextZero:
 	VMASKMOVPS Y1, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $4, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n2x2(t *tile[float32])
-TEXT ·avx2n2x2(SB), NOSPLIT, $16-8
+TEXT ·avx2n2x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6467,6 +6912,8 @@ TEXT ·avx2n2x2(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6477,12 +6924,13 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y4
 	VMOVUPS 32(DI), Y5
@@ -6528,16 +6976,21 @@ nextZero:
 	VMOVUPS Y3, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $2, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n2x2m(t *tile[float32])
-TEXT ·avx2n2x2m(SB), NOSPLIT, $16-8
+TEXT ·avx2n2x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6552,6 +7005,8 @@ TEXT ·avx2n2x2m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6562,12 +7017,13 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y4
 	VMASKMOVPS 32(DI), Y15, Y5
@@ -6615,16 +7071,21 @@ nextZero:
 	VMASKMOVPS Y3, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $2, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t2x2(t *tile[float32])
-TEXT ·avx2t2x2(SB), NOSPLIT, $16-8
+TEXT ·avx2t2x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6637,6 +7098,8 @@ TEXT ·avx2t2x2(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6647,12 +7110,13 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y4
 	VMOVUPS 32(DI), Y5
@@ -6698,15 +7162,21 @@ nextZero:
 	VMOVUPS Y3, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $8, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t2x2m(t *tile[float32])
-TEXT ·avx2t2x2m(SB), NOSPLIT, $16-8
+TEXT ·avx2t2x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6721,6 +7191,8 @@ TEXT ·avx2t2x2m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6731,12 +7203,13 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y4
 	VMASKMOVPS 32(DI), Y15, Y5
@@ -6784,15 +7257,21 @@ nextZero:
 	VMASKMOVPS Y3, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $8, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n3x2(t *tile[float32])
-TEXT ·avx2n3x2(SB), NOSPLIT, $16-8
+TEXT ·avx2n3x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6805,6 +7284,8 @@ TEXT ·avx2n3x2(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6817,7 +7298,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -6825,6 +7306,7 @@ clear:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y6
 	VMOVUPS 32(DI), Y7
@@ -6885,16 +7367,21 @@ nextZero:
 	VMOVUPS Y5, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $3, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n3x2m(t *tile[float32])
-TEXT ·avx2n3x2m(SB), NOSPLIT, $16-8
+TEXT ·avx2n3x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6909,6 +7396,8 @@ TEXT ·avx2n3x2m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6921,7 +7410,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -6929,6 +7418,7 @@ clear:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y6
 	VMASKMOVPS 32(DI), Y15, Y7
@@ -6992,16 +7482,21 @@ nextZero:
 	VMASKMOVPS Y5, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $3, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t3x2(t *tile[float32])
-TEXT ·avx2t3x2(SB), NOSPLIT, $16-8
+TEXT ·avx2t3x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7014,6 +7509,8 @@ TEXT ·avx2t3x2(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7026,7 +7523,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -7034,6 +7531,7 @@ clear:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y6
 	VMOVUPS 32(DI), Y7
@@ -7094,15 +7592,21 @@ nextZero:
 	VMOVUPS Y5, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $12, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t3x2m(t *tile[float32])
-TEXT ·avx2t3x2m(SB), NOSPLIT, $16-8
+TEXT ·avx2t3x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7117,6 +7621,8 @@ TEXT ·avx2t3x2m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7129,7 +7635,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -7137,6 +7643,7 @@ clear:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y6
 	VMASKMOVPS 32(DI), Y15, Y7
@@ -7200,15 +7707,21 @@ nextZero:
 	VMASKMOVPS Y5, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $12, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n4x2(t *tile[float32])
-TEXT ·avx2n4x2(SB), NOSPLIT, $16-8
+TEXT ·avx2n4x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7221,6 +7734,8 @@ TEXT ·avx2n4x2(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7237,7 +7752,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -7247,6 +7762,7 @@ clear:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y8
 	VMOVUPS 32(DI), Y9
@@ -7323,16 +7839,21 @@ nextZero:
 	VMOVUPS Y7, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $4, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n4x2m(t *tile[float32])
-TEXT ·avx2n4x2m(SB), NOSPLIT, $16-8
+TEXT ·avx2n4x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7347,6 +7868,8 @@ TEXT ·avx2n4x2m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7363,7 +7886,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -7373,6 +7896,7 @@ clear:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y8
 	VMASKMOVPS 32(DI), Y15, Y9
@@ -7453,16 +7977,21 @@ nextZero:
 	VMASKMOVPS Y7, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $4, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t4x2(t *tile[float32])
-TEXT ·avx2t4x2(SB), NOSPLIT, $16-8
+TEXT ·avx2t4x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7475,6 +8004,8 @@ TEXT ·avx2t4x2(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7489,7 +8020,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -7499,6 +8030,7 @@ clear:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y8
 	VMOVUPS 32(DI), Y9
@@ -7574,15 +8106,21 @@ nextZero:
 	VMOVUPS Y7, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $16, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t4x2m(t *tile[float32])
-TEXT ·avx2t4x2m(SB), NOSPLIT, $16-8
+TEXT ·avx2t4x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7597,6 +8135,8 @@ TEXT ·avx2t4x2m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7611,7 +8151,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -7621,6 +8161,7 @@ clear:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y8
 	VMASKMOVPS 32(DI), Y15, Y9
@@ -7700,15 +8241,21 @@ nextZero:
 	VMASKMOVPS Y7, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $16, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n5x2(t *tile[float32])
-TEXT ·avx2n5x2(SB), NOSPLIT, $16-8
+TEXT ·avx2n5x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7721,6 +8268,8 @@ TEXT ·avx2n5x2(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7739,7 +8288,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -7751,6 +8300,7 @@ clear:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y10
 	VMOVUPS 32(DI), Y11
@@ -7842,16 +8392,21 @@ nextZero:
 	VMOVUPS Y9, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $5, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n5x2m(t *tile[float32])
-TEXT ·avx2n5x2m(SB), NOSPLIT, $16-8
+TEXT ·avx2n5x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7866,6 +8421,8 @@ TEXT ·avx2n5x2m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7884,7 +8441,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -7896,6 +8453,7 @@ clear:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y10
 	VMASKMOVPS 32(DI), Y15, Y11
@@ -7992,16 +8550,21 @@ nextZero:
 	VMASKMOVPS Y9, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $5, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t5x2(t *tile[float32])
-TEXT ·avx2t5x2(SB), NOSPLIT, $16-8
+TEXT ·avx2t5x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -8014,6 +8577,8 @@ TEXT ·avx2t5x2(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -8030,7 +8595,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -8042,6 +8607,7 @@ clear:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y10
 	VMOVUPS 32(DI), Y11
@@ -8132,15 +8698,21 @@ nextZero:
 	VMOVUPS Y9, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $20, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t5x2m(t *tile[float32])
-TEXT ·avx2t5x2m(SB), NOSPLIT, $16-8
+TEXT ·avx2t5x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -8155,6 +8727,8 @@ TEXT ·avx2t5x2m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -8171,7 +8745,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -8183,6 +8757,7 @@ clear:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y10
 	VMASKMOVPS 32(DI), Y15, Y11
@@ -8278,15 +8853,21 @@ nextZero:
 	VMASKMOVPS Y9, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $20, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n6x2(t *tile[float32])
-TEXT ·avx2n6x2(SB), NOSPLIT, $16-8
+TEXT ·avx2n6x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -8299,6 +8880,8 @@ TEXT ·avx2n6x2(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -8319,7 +8902,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -8333,6 +8916,7 @@ clear:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y12
 	VMOVUPS 32(DI), Y13
@@ -8439,16 +9023,21 @@ nextZero:
 	VMOVUPS Y11, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $6, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2n6x2m(t *tile[float32])
-TEXT ·avx2n6x2m(SB), NOSPLIT, $16-8
+TEXT ·avx2n6x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -8463,6 +9052,8 @@ TEXT ·avx2n6x2m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -8483,7 +9074,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -8497,6 +9088,7 @@ clear:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y12
 	VMASKMOVPS 32(DI), Y15, Y13
@@ -8609,16 +9201,21 @@ nextZero:
 	VMASKMOVPS Y11, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $6, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t6x2(t *tile[float32])
-TEXT ·avx2t6x2(SB), NOSPLIT, $16-8
+TEXT ·avx2t6x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -8631,6 +9228,8 @@ TEXT ·avx2t6x2(SB), NOSPLIT, $16-8
 	SUBQ DX, R15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -8649,7 +9248,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -8663,6 +9262,7 @@ clear:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y12
 	VMOVUPS 32(DI), Y13
@@ -8768,15 +9368,21 @@ nextZero:
 	VMOVUPS Y11, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $24, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx2t6x2m(t *tile[float32])
-TEXT ·avx2t6x2m(SB), NOSPLIT, $16-8
+TEXT ·avx2t6x2m(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -8791,6 +9397,8 @@ TEXT ·avx2t6x2m(SB), NOSPLIT, $16-8
 	VPCMPGTD lanes<>(SB), Y15, Y15
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -8809,7 +9417,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -8823,6 +9431,7 @@ clear:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Y12
 	VMASKMOVPS 32(DI), Y15, Y13
@@ -8934,8 +9543,14 @@ nextZero:
 	VMASKMOVPS Y11, Y15, 32(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $24, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER

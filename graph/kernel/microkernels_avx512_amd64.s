@@ -12,8 +12,11 @@
 #define tile_bs 56
 #define tile_cs 64
 #define tile_cols 72
-#define tile_alpha 80
-#define tile_beta 84
+#define tile_an 80
+#define tile_bn 88
+#define tile_cn 96
+#define tile_alpha 104
+#define tile_beta 108
 #define combine_c 0
 #define combine_d 8
 #define combine_a 16
@@ -58,7 +61,7 @@
 #define weights_panel 40
 
 // func avx512n1x1(t *tile[float32])
-TEXT ·avx512n1x1(SB), NOSPLIT, $16-8
+TEXT ·avx512n1x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -76,6 +79,8 @@ TEXT ·avx512n1x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -84,11 +89,12 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z1
 	ADDQ R13, DI
@@ -113,13 +119,19 @@ nextZero:
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $1, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y1
 	ADDQ R13, DI
@@ -143,16 +155,21 @@ nextHalfZero:
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $1, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t1x1(t *tile[float32])
-TEXT ·avx512t1x1(SB), NOSPLIT, $16-8
+TEXT ·avx512t1x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -170,6 +187,8 @@ TEXT ·avx512t1x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -178,11 +197,12 @@ tile:
 	MOVQ DX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z1
 	ADDQ R13, DI
@@ -207,12 +227,19 @@ nextZero:
 	VMOVUPS Z0, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $4, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y1
 	ADDQ R13, DI
@@ -236,15 +263,21 @@ nextHalfZero:
 	VMOVUPS Y0, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $4, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n2x1(t *tile[float32])
-TEXT ·avx512n2x1(SB), NOSPLIT, $16-8
+TEXT ·avx512n2x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -262,6 +295,8 @@ TEXT ·avx512n2x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -272,12 +307,13 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z2
 	ADDQ R13, DI
@@ -312,13 +348,19 @@ nextZero:
 	VMOVUPS Z1, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $2, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y2
 	ADDQ R13, DI
@@ -351,16 +393,21 @@ nextHalfZero:
 	VMOVUPS Y1, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $2, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t2x1(t *tile[float32])
-TEXT ·avx512t2x1(SB), NOSPLIT, $16-8
+TEXT ·avx512t2x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -378,6 +425,8 @@ TEXT ·avx512t2x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -388,12 +437,13 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z2
 	ADDQ R13, DI
@@ -428,12 +478,19 @@ nextZero:
 	VMOVUPS Z1, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $8, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y2
 	ADDQ R13, DI
@@ -466,15 +523,21 @@ nextHalfZero:
 	VMOVUPS Y1, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $8, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n3x1(t *tile[float32])
-TEXT ·avx512n3x1(SB), NOSPLIT, $16-8
+TEXT ·avx512n3x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -492,6 +555,8 @@ TEXT ·avx512n3x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -504,13 +569,14 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z3
 	ADDQ R13, DI
@@ -555,13 +621,19 @@ nextZero:
 	VMOVUPS Z2, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $3, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y3
 	ADDQ R13, DI
@@ -603,16 +675,21 @@ nextHalfZero:
 	VMOVUPS Y2, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $3, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t3x1(t *tile[float32])
-TEXT ·avx512t3x1(SB), NOSPLIT, $16-8
+TEXT ·avx512t3x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -630,6 +707,8 @@ TEXT ·avx512t3x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -642,13 +721,14 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z3
 	ADDQ R13, DI
@@ -693,12 +773,19 @@ nextZero:
 	VMOVUPS Z2, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $12, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y3
 	ADDQ R13, DI
@@ -740,15 +827,21 @@ nextHalfZero:
 	VMOVUPS Y2, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $12, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n4x1(t *tile[float32])
-TEXT ·avx512n4x1(SB), NOSPLIT, $16-8
+TEXT ·avx512n4x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -766,6 +859,8 @@ TEXT ·avx512n4x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -782,7 +877,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -790,6 +885,7 @@ clear:
 	VPXORD Z3, Z3, Z3
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z4
 	ADDQ R13, DI
@@ -845,13 +941,19 @@ nextZero:
 	VMOVUPS Z3, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $4, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y4
 	ADDQ R13, DI
@@ -903,16 +1005,21 @@ nextHalfZero:
 	VMOVUPS Y3, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $4, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t4x1(t *tile[float32])
-TEXT ·avx512t4x1(SB), NOSPLIT, $16-8
+TEXT ·avx512t4x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -930,6 +1037,8 @@ TEXT ·avx512t4x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -944,7 +1053,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -952,6 +1061,7 @@ clear:
 	VPXORD Z3, Z3, Z3
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z4
 	ADDQ R13, DI
@@ -1006,12 +1116,19 @@ nextZero:
 	VMOVUPS Z3, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $16, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y4
 	ADDQ R13, DI
@@ -1062,15 +1179,21 @@ nextHalfZero:
 	VMOVUPS Y3, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $16, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n5x1(t *tile[float32])
-TEXT ·avx512n5x1(SB), NOSPLIT, $16-8
+TEXT ·avx512n5x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1088,6 +1211,8 @@ TEXT ·avx512n5x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1106,7 +1231,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -1115,6 +1240,7 @@ clear:
 	VPXORD Z4, Z4, Z4
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z5
 	ADDQ R13, DI
@@ -1180,13 +1306,19 @@ nextZero:
 	VMOVUPS Z4, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $5, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y5
 	ADDQ R13, DI
@@ -1247,16 +1379,21 @@ nextHalfZero:
 	VMOVUPS Y4, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $5, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t5x1(t *tile[float32])
-TEXT ·avx512t5x1(SB), NOSPLIT, $16-8
+TEXT ·avx512t5x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1274,6 +1411,8 @@ TEXT ·avx512t5x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1290,7 +1429,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -1299,6 +1438,7 @@ clear:
 	VPXORD Z4, Z4, Z4
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z5
 	ADDQ R13, DI
@@ -1363,12 +1503,19 @@ nextZero:
 	VMOVUPS Z4, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $20, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y5
 	ADDQ R13, DI
@@ -1428,15 +1575,21 @@ nextHalfZero:
 	VMOVUPS Y4, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $20, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n6x1(t *tile[float32])
-TEXT ·avx512n6x1(SB), NOSPLIT, $16-8
+TEXT ·avx512n6x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1454,6 +1607,8 @@ TEXT ·avx512n6x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1474,7 +1629,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -1484,6 +1639,7 @@ clear:
 	VPXORD Z5, Z5, Z5
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z6
 	ADDQ R13, DI
@@ -1559,13 +1715,19 @@ nextZero:
 	VMOVUPS Z5, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $6, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y6
 	ADDQ R13, DI
@@ -1635,16 +1797,21 @@ nextHalfZero:
 	VMOVUPS Y5, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $6, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t6x1(t *tile[float32])
-TEXT ·avx512t6x1(SB), NOSPLIT, $16-8
+TEXT ·avx512t6x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1662,6 +1829,8 @@ TEXT ·avx512t6x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1680,7 +1849,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -1690,6 +1859,7 @@ clear:
 	VPXORD Z5, Z5, Z5
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z6
 	ADDQ R13, DI
@@ -1764,12 +1934,19 @@ nextZero:
 	VMOVUPS Z5, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $24, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y6
 	ADDQ R13, DI
@@ -1838,15 +2015,21 @@ nextHalfZero:
 	VMOVUPS Y5, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $24, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n7x1(t *tile[float32])
-TEXT ·avx512n7x1(SB), NOSPLIT, $16-8
+TEXT ·avx512n7x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -1864,6 +2047,8 @@ TEXT ·avx512n7x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -1887,7 +2072,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -1898,6 +2083,7 @@ clear:
 	VPXORD Z6, Z6, Z6
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z7
 	ADDQ R13, DI
@@ -1984,13 +2170,19 @@ nextZero:
 	VMOVUPS Z6, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $7, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y7
 	ADDQ R13, DI
@@ -2070,16 +2262,21 @@ nextHalfZero:
 	VMOVUPS Y6, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $7, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t7x1(t *tile[float32])
-TEXT ·avx512t7x1(SB), NOSPLIT, $16-8
+TEXT ·avx512t7x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2097,6 +2294,8 @@ TEXT ·avx512t7x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -2117,7 +2316,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -2128,6 +2327,7 @@ clear:
 	VPXORD Z6, Z6, Z6
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z7
 	ADDQ R13, DI
@@ -2212,12 +2412,19 @@ nextZero:
 	VMOVUPS Z6, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $28, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y7
 	ADDQ R13, DI
@@ -2295,15 +2502,21 @@ nextHalfZero:
 	VMOVUPS Y6, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $28, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n8x1(t *tile[float32])
-TEXT ·avx512n8x1(SB), NOSPLIT, $16-8
+TEXT ·avx512n8x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2321,6 +2534,8 @@ TEXT ·avx512n8x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -2346,7 +2561,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -2358,6 +2573,7 @@ clear:
 	VPXORD Z7, Z7, Z7
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z8
 	ADDQ R13, DI
@@ -2454,13 +2670,19 @@ nextZero:
 	VMOVUPS Z7, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $8, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y8
 	ADDQ R13, DI
@@ -2549,16 +2771,21 @@ nextHalfZero:
 	VMOVUPS Y7, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $8, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t8x1(t *tile[float32])
-TEXT ·avx512t8x1(SB), NOSPLIT, $16-8
+TEXT ·avx512t8x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2576,6 +2803,8 @@ TEXT ·avx512t8x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -2598,7 +2827,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -2610,6 +2839,7 @@ clear:
 	VPXORD Z7, Z7, Z7
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z8
 	ADDQ R13, DI
@@ -2704,12 +2934,19 @@ nextZero:
 	VMOVUPS Z7, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $32, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y8
 	ADDQ R13, DI
@@ -2796,15 +3033,21 @@ nextHalfZero:
 	VMOVUPS Y7, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $32, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n9x1(t *tile[float32])
-TEXT ·avx512n9x1(SB), NOSPLIT, $16-8
+TEXT ·avx512n9x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -2822,6 +3065,8 @@ TEXT ·avx512n9x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -2849,7 +3094,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -2862,6 +3107,7 @@ clear:
 	VPXORD Z8, Z8, Z8
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z9
 	ADDQ R13, DI
@@ -2968,13 +3214,19 @@ nextZero:
 	VMOVUPS Z8, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $9, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y9
 	ADDQ R13, DI
@@ -3072,16 +3324,21 @@ nextHalfZero:
 	VMOVUPS Y8, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $9, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t9x1(t *tile[float32])
-TEXT ·avx512t9x1(SB), NOSPLIT, $16-8
+TEXT ·avx512t9x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3099,6 +3356,8 @@ TEXT ·avx512t9x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -3123,7 +3382,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -3136,6 +3395,7 @@ clear:
 	VPXORD Z8, Z8, Z8
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z9
 	ADDQ R13, DI
@@ -3240,12 +3500,19 @@ nextZero:
 	VMOVUPS Z8, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $36, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y9
 	ADDQ R13, DI
@@ -3341,15 +3608,21 @@ nextHalfZero:
 	VMOVUPS Y8, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $36, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n10x1(t *tile[float32])
-TEXT ·avx512n10x1(SB), NOSPLIT, $16-8
+TEXT ·avx512n10x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3367,6 +3640,8 @@ TEXT ·avx512n10x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -3397,7 +3672,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -3411,6 +3686,7 @@ clear:
 	VPXORD Z9, Z9, Z9
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z10
 	ADDQ R13, DI
@@ -3528,13 +3804,19 @@ nextZero:
 	VMOVUPS Z9, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $10, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y10
 	ADDQ R13, DI
@@ -3642,16 +3924,21 @@ nextHalfZero:
 	VMOVUPS Y9, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $10, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t10x1(t *tile[float32])
-TEXT ·avx512t10x1(SB), NOSPLIT, $16-8
+TEXT ·avx512t10x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3669,6 +3956,8 @@ TEXT ·avx512t10x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -3695,7 +3984,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -3709,6 +3998,7 @@ clear:
 	VPXORD Z9, Z9, Z9
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z10
 	ADDQ R13, DI
@@ -3823,12 +4113,19 @@ nextZero:
 	VMOVUPS Z9, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $40, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y10
 	ADDQ R13, DI
@@ -3933,15 +4230,21 @@ nextHalfZero:
 	VMOVUPS Y9, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $40, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n11x1(t *tile[float32])
-TEXT ·avx512n11x1(SB), NOSPLIT, $16-8
+TEXT ·avx512n11x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -3959,6 +4262,8 @@ TEXT ·avx512n11x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -3991,7 +4296,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -4006,6 +4311,7 @@ clear:
 	VPXORD Z10, Z10, Z10
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z11
 	ADDQ R13, DI
@@ -4133,13 +4439,19 @@ nextZero:
 	VMOVUPS Z10, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $11, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y11
 	ADDQ R13, DI
@@ -4256,16 +4568,21 @@ nextHalfZero:
 	VMOVUPS Y10, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $11, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t11x1(t *tile[float32])
-TEXT ·avx512t11x1(SB), NOSPLIT, $16-8
+TEXT ·avx512t11x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4283,6 +4600,8 @@ TEXT ·avx512t11x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -4311,7 +4630,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -4326,6 +4645,7 @@ clear:
 	VPXORD Z10, Z10, Z10
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z11
 	ADDQ R13, DI
@@ -4450,12 +4770,19 @@ nextZero:
 	VMOVUPS Z10, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $44, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y11
 	ADDQ R13, DI
@@ -4569,15 +4896,21 @@ nextHalfZero:
 	VMOVUPS Y10, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $44, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n12x1(t *tile[float32])
-TEXT ·avx512n12x1(SB), NOSPLIT, $16-8
+TEXT ·avx512n12x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4595,6 +4928,8 @@ TEXT ·avx512n12x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -4629,7 +4964,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -4645,6 +4980,7 @@ clear:
 	VPXORD Z11, Z11, Z11
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z12
 	ADDQ R13, DI
@@ -4782,13 +5118,19 @@ nextZero:
 	VMOVUPS Z11, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $12, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y12
 	ADDQ R13, DI
@@ -4914,16 +5256,21 @@ nextHalfZero:
 	VMOVUPS Y11, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $12, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t12x1(t *tile[float32])
-TEXT ·avx512t12x1(SB), NOSPLIT, $16-8
+TEXT ·avx512t12x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -4941,6 +5288,8 @@ TEXT ·avx512t12x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -4971,7 +5320,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -4987,6 +5336,7 @@ clear:
 	VPXORD Z11, Z11, Z11
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z12
 	ADDQ R13, DI
@@ -5121,12 +5471,19 @@ nextZero:
 	VMOVUPS Z11, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $48, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y12
 	ADDQ R13, DI
@@ -5249,15 +5606,21 @@ nextHalfZero:
 	VMOVUPS Y11, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $48, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n13x1(t *tile[float32])
-TEXT ·avx512n13x1(SB), NOSPLIT, $16-8
+TEXT ·avx512n13x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5275,6 +5638,8 @@ TEXT ·avx512n13x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -5312,7 +5677,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -5329,6 +5694,7 @@ clear:
 	VPXORD Z12, Z12, Z12
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z13
 	ADDQ R13, DI
@@ -5477,13 +5843,19 @@ nextZero:
 	VMOVUPS Z12, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $13, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y13
 	ADDQ R13, DI
@@ -5619,16 +5991,21 @@ nextHalfZero:
 	VMOVUPS Y12, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $13, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t13x1(t *tile[float32])
-TEXT ·avx512t13x1(SB), NOSPLIT, $16-8
+TEXT ·avx512t13x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -5646,6 +6023,8 @@ TEXT ·avx512t13x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -5678,7 +6057,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -5695,6 +6074,7 @@ clear:
 	VPXORD Z12, Z12, Z12
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z13
 	ADDQ R13, DI
@@ -5839,12 +6219,19 @@ nextZero:
 	VMOVUPS Z12, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $52, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y13
 	ADDQ R13, DI
@@ -5976,15 +6363,21 @@ nextHalfZero:
 	VMOVUPS Y12, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $52, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n14x1(t *tile[float32])
-TEXT ·avx512n14x1(SB), NOSPLIT, $16-8
+TEXT ·avx512n14x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6002,6 +6395,8 @@ TEXT ·avx512n14x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6041,7 +6436,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -6059,6 +6454,7 @@ clear:
 	VPXORD Z13, Z13, Z13
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z14
 	ADDQ R13, DI
@@ -6217,13 +6613,19 @@ nextZero:
 	VMOVUPS Z13, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $14, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y14
 	ADDQ R13, DI
@@ -6368,16 +6770,21 @@ nextHalfZero:
 	VMOVUPS Y13, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $14, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t14x1(t *tile[float32])
-TEXT ·avx512t14x1(SB), NOSPLIT, $16-8
+TEXT ·avx512t14x1(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6395,6 +6802,8 @@ TEXT ·avx512t14x1(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6429,7 +6838,7 @@ tile:
 	ADDQ BX, DI
 	PREFETCHT0 0(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -6447,6 +6856,7 @@ clear:
 	VPXORD Z13, Z13, Z13
 	CMPQ tile_cols(AX), $8
 	JEQ half
+	PCALIGN $64
 step:
 	VMOVUPS.Z 0(DI), K1, Z14
 	ADDQ R13, DI
@@ -6601,12 +7011,19 @@ nextZero:
 	VMOVUPS Z13, K1, 0(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $56, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
+	PCALIGN $64
 half:
 	VMOVUPS 0(DI), Y14
 	ADDQ R13, DI
@@ -6747,15 +7164,21 @@ nextHalfZero:
 	VMOVUPS Y13, 0(DX)
 	ADDQ BX, DX
 nextHalf:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $56, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n1x2(t *tile[float32])
-TEXT ·avx512n1x2(SB), NOSPLIT, $16-8
+TEXT ·avx512n1x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6773,6 +7196,8 @@ TEXT ·avx512n1x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6782,10 +7207,11 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z2
 	VMOVUPS.Z 64(DI), K1, Z3
@@ -6817,16 +7243,21 @@ nextZero:
 	VMOVUPS Z1, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $1, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t1x2(t *tile[float32])
-TEXT ·avx512t1x2(SB), NOSPLIT, $16-8
+TEXT ·avx512t1x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6844,6 +7275,8 @@ TEXT ·avx512t1x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6853,10 +7286,11 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z2
 	VMOVUPS.Z 64(DI), K1, Z3
@@ -6888,15 +7322,21 @@ nextZero:
 	VMOVUPS Z1, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $4, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n2x2(t *tile[float32])
-TEXT ·avx512n2x2(SB), NOSPLIT, $16-8
+TEXT ·avx512n2x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -6914,6 +7354,8 @@ TEXT ·avx512n2x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -6926,12 +7368,13 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z4
 	VMOVUPS.Z 64(DI), K1, Z5
@@ -6979,16 +7422,21 @@ nextZero:
 	VMOVUPS Z3, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $2, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t2x2(t *tile[float32])
-TEXT ·avx512t2x2(SB), NOSPLIT, $16-8
+TEXT ·avx512t2x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7006,6 +7454,8 @@ TEXT ·avx512t2x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7018,12 +7468,13 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z4
 	VMOVUPS.Z 64(DI), K1, Z5
@@ -7071,15 +7522,21 @@ nextZero:
 	VMOVUPS Z3, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $8, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n3x2(t *tile[float32])
-TEXT ·avx512n3x2(SB), NOSPLIT, $16-8
+TEXT ·avx512n3x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7097,6 +7554,8 @@ TEXT ·avx512n3x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7112,7 +7571,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -7120,6 +7579,7 @@ clear:
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z6
 	VMOVUPS.Z 64(DI), K1, Z7
@@ -7183,16 +7643,21 @@ nextZero:
 	VMOVUPS Z5, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $3, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t3x2(t *tile[float32])
-TEXT ·avx512t3x2(SB), NOSPLIT, $16-8
+TEXT ·avx512t3x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7210,6 +7675,8 @@ TEXT ·avx512t3x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7225,7 +7692,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -7233,6 +7700,7 @@ clear:
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z6
 	VMOVUPS.Z 64(DI), K1, Z7
@@ -7296,15 +7764,21 @@ nextZero:
 	VMOVUPS Z5, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $12, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n4x2(t *tile[float32])
-TEXT ·avx512n4x2(SB), NOSPLIT, $16-8
+TEXT ·avx512n4x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7322,6 +7796,8 @@ TEXT ·avx512n4x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7342,7 +7818,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -7352,6 +7828,7 @@ clear:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z8
 	VMOVUPS.Z 64(DI), K1, Z9
@@ -7432,16 +7909,21 @@ nextZero:
 	VMOVUPS Z7, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $4, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t4x2(t *tile[float32])
-TEXT ·avx512t4x2(SB), NOSPLIT, $16-8
+TEXT ·avx512t4x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7459,6 +7941,8 @@ TEXT ·avx512t4x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7477,7 +7961,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -7487,6 +7971,7 @@ clear:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z8
 	VMOVUPS.Z 64(DI), K1, Z9
@@ -7566,15 +8051,21 @@ nextZero:
 	VMOVUPS Z7, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $16, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n5x2(t *tile[float32])
-TEXT ·avx512n5x2(SB), NOSPLIT, $16-8
+TEXT ·avx512n5x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7592,6 +8083,8 @@ TEXT ·avx512n5x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7615,7 +8108,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -7627,6 +8120,7 @@ clear:
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
 	VPXORD Z9, Z9, Z9
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z10
 	VMOVUPS.Z 64(DI), K1, Z11
@@ -7723,16 +8217,21 @@ nextZero:
 	VMOVUPS Z9, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $5, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t5x2(t *tile[float32])
-TEXT ·avx512t5x2(SB), NOSPLIT, $16-8
+TEXT ·avx512t5x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7750,6 +8249,8 @@ TEXT ·avx512t5x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7771,7 +8272,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -7783,6 +8284,7 @@ clear:
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
 	VPXORD Z9, Z9, Z9
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z10
 	VMOVUPS.Z 64(DI), K1, Z11
@@ -7878,15 +8380,21 @@ nextZero:
 	VMOVUPS Z9, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $20, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n6x2(t *tile[float32])
-TEXT ·avx512n6x2(SB), NOSPLIT, $16-8
+TEXT ·avx512n6x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -7904,6 +8412,8 @@ TEXT ·avx512n6x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -7930,7 +8440,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -7944,6 +8454,7 @@ clear:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z12
 	VMOVUPS.Z 64(DI), K1, Z13
@@ -8056,16 +8567,21 @@ nextZero:
 	VMOVUPS Z11, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $6, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t6x2(t *tile[float32])
-TEXT ·avx512t6x2(SB), NOSPLIT, $16-8
+TEXT ·avx512t6x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -8083,6 +8599,8 @@ TEXT ·avx512t6x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -8107,7 +8625,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -8121,6 +8639,7 @@ clear:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z12
 	VMOVUPS.Z 64(DI), K1, Z13
@@ -8232,15 +8751,21 @@ nextZero:
 	VMOVUPS Z11, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $24, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n7x2(t *tile[float32])
-TEXT ·avx512n7x2(SB), NOSPLIT, $16-8
+TEXT ·avx512n7x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -8258,6 +8783,8 @@ TEXT ·avx512n7x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -8288,7 +8815,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -8304,6 +8831,7 @@ clear:
 	VPXORD Z11, Z11, Z11
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z14
 	VMOVUPS.Z 64(DI), K1, Z15
@@ -8433,16 +8961,21 @@ nextZero:
 	VMOVUPS Z13, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $7, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t7x2(t *tile[float32])
-TEXT ·avx512t7x2(SB), NOSPLIT, $16-8
+TEXT ·avx512t7x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -8460,6 +8993,8 @@ TEXT ·avx512t7x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -8487,7 +9022,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -8503,6 +9038,7 @@ clear:
 	VPXORD Z11, Z11, Z11
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z14
 	VMOVUPS.Z 64(DI), K1, Z15
@@ -8630,15 +9166,21 @@ nextZero:
 	VMOVUPS Z13, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $28, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n8x2(t *tile[float32])
-TEXT ·avx512n8x2(SB), NOSPLIT, $16-8
+TEXT ·avx512n8x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -8656,6 +9198,8 @@ TEXT ·avx512n8x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -8689,7 +9233,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -8707,6 +9251,7 @@ clear:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z16
 	VMOVUPS.Z 64(DI), K1, Z17
@@ -8852,16 +9397,21 @@ nextZero:
 	VMOVUPS Z15, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $8, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t8x2(t *tile[float32])
-TEXT ·avx512t8x2(SB), NOSPLIT, $16-8
+TEXT ·avx512t8x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -8879,6 +9429,8 @@ TEXT ·avx512t8x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -8909,7 +9461,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -8927,6 +9479,7 @@ clear:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z16
 	VMOVUPS.Z 64(DI), K1, Z17
@@ -9070,15 +9623,21 @@ nextZero:
 	VMOVUPS Z15, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $32, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n9x2(t *tile[float32])
-TEXT ·avx512n9x2(SB), NOSPLIT, $16-8
+TEXT ·avx512n9x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -9096,6 +9655,8 @@ TEXT ·avx512n9x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -9132,7 +9693,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -9152,6 +9713,7 @@ clear:
 	VPXORD Z15, Z15, Z15
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z18
 	VMOVUPS.Z 64(DI), K1, Z19
@@ -9313,16 +9875,21 @@ nextZero:
 	VMOVUPS Z17, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $9, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t9x2(t *tile[float32])
-TEXT ·avx512t9x2(SB), NOSPLIT, $16-8
+TEXT ·avx512t9x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -9340,6 +9907,8 @@ TEXT ·avx512t9x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -9373,7 +9942,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -9393,6 +9962,7 @@ clear:
 	VPXORD Z15, Z15, Z15
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z18
 	VMOVUPS.Z 64(DI), K1, Z19
@@ -9552,15 +10122,21 @@ nextZero:
 	VMOVUPS Z17, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $36, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n10x2(t *tile[float32])
-TEXT ·avx512n10x2(SB), NOSPLIT, $16-8
+TEXT ·avx512n10x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -9578,6 +10154,8 @@ TEXT ·avx512n10x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -9618,7 +10196,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -9640,6 +10218,7 @@ clear:
 	VPXORD Z17, Z17, Z17
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z20
 	VMOVUPS.Z 64(DI), K1, Z21
@@ -9818,16 +10397,21 @@ nextZero:
 	VMOVUPS Z19, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $10, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t10x2(t *tile[float32])
-TEXT ·avx512t10x2(SB), NOSPLIT, $16-8
+TEXT ·avx512t10x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -9845,6 +10429,8 @@ TEXT ·avx512t10x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -9881,7 +10467,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -9903,6 +10489,7 @@ clear:
 	VPXORD Z17, Z17, Z17
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z20
 	VMOVUPS.Z 64(DI), K1, Z21
@@ -10078,15 +10665,21 @@ nextZero:
 	VMOVUPS Z19, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $40, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n11x2(t *tile[float32])
-TEXT ·avx512n11x2(SB), NOSPLIT, $16-8
+TEXT ·avx512n11x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -10104,6 +10697,8 @@ TEXT ·avx512n11x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -10147,7 +10742,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -10171,6 +10766,7 @@ clear:
 	VPXORD Z19, Z19, Z19
 	VPXORD Z20, Z20, Z20
 	VPXORD Z21, Z21, Z21
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z22
 	VMOVUPS.Z 64(DI), K1, Z23
@@ -10365,16 +10961,21 @@ nextZero:
 	VMOVUPS Z21, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $11, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t11x2(t *tile[float32])
-TEXT ·avx512t11x2(SB), NOSPLIT, $16-8
+TEXT ·avx512t11x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -10392,6 +10993,8 @@ TEXT ·avx512t11x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -10431,7 +11034,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -10455,6 +11058,7 @@ clear:
 	VPXORD Z19, Z19, Z19
 	VPXORD Z20, Z20, Z20
 	VPXORD Z21, Z21, Z21
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z22
 	VMOVUPS.Z 64(DI), K1, Z23
@@ -10646,15 +11250,21 @@ nextZero:
 	VMOVUPS Z21, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $44, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n12x2(t *tile[float32])
-TEXT ·avx512n12x2(SB), NOSPLIT, $16-8
+TEXT ·avx512n12x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -10672,6 +11282,8 @@ TEXT ·avx512n12x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -10718,7 +11330,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -10744,6 +11356,7 @@ clear:
 	VPXORD Z21, Z21, Z21
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z24
 	VMOVUPS.Z 64(DI), K1, Z25
@@ -10954,16 +11567,21 @@ nextZero:
 	VMOVUPS Z23, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $12, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t12x2(t *tile[float32])
-TEXT ·avx512t12x2(SB), NOSPLIT, $16-8
+TEXT ·avx512t12x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -10981,6 +11599,8 @@ TEXT ·avx512t12x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -11023,7 +11643,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -11049,6 +11669,7 @@ clear:
 	VPXORD Z21, Z21, Z21
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z24
 	VMOVUPS.Z 64(DI), K1, Z25
@@ -11256,15 +11877,21 @@ nextZero:
 	VMOVUPS Z23, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $48, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n13x2(t *tile[float32])
-TEXT ·avx512n13x2(SB), NOSPLIT, $16-8
+TEXT ·avx512n13x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -11282,6 +11909,8 @@ TEXT ·avx512n13x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -11332,7 +11961,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -11360,6 +11989,7 @@ clear:
 	VPXORD Z23, Z23, Z23
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z26
 	VMOVUPS.Z 64(DI), K1, Z27
@@ -11587,16 +12217,21 @@ nextZero:
 	VMOVUPS Z25, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $13, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t13x2(t *tile[float32])
-TEXT ·avx512t13x2(SB), NOSPLIT, $16-8
+TEXT ·avx512t13x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -11614,6 +12249,8 @@ TEXT ·avx512t13x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -11659,7 +12296,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -11687,6 +12324,7 @@ clear:
 	VPXORD Z23, Z23, Z23
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z26
 	VMOVUPS.Z 64(DI), K1, Z27
@@ -11910,15 +12548,21 @@ nextZero:
 	VMOVUPS Z25, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $52, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512n14x2(t *tile[float32])
-TEXT ·avx512n14x2(SB), NOSPLIT, $16-8
+TEXT ·avx512n14x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -11936,6 +12580,8 @@ TEXT ·avx512n14x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -11989,7 +12635,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -12019,6 +12665,7 @@ clear:
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z28
 	VMOVUPS.Z 64(DI), K1, Z29
@@ -12262,16 +12909,21 @@ nextZero:
 	VMOVUPS Z27, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	IMUL3Q $14, R12, CX
-	ADDQ CX, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER
 	RET
 
 // func avx512t14x2(t *tile[float32])
-TEXT ·avx512t14x2(SB), NOSPLIT, $16-8
+TEXT ·avx512t14x2(SB), NOSPLIT, $32-8
 	MOVQ t+0(FP), AX
 	MOVQ tile_as(AX), R12
 	SHLQ $2, R12
@@ -12289,6 +12941,8 @@ TEXT ·avx512t14x2(SB), NOSPLIT, $16-8
 	KMOVW DI, K1
 	MOVQ tile_tiles(AX), CX
 	MOVQ CX, tiles-8(SP)
+	MOVQ tile_b(AX), CX
+	MOVQ CX, b-32(SP)
 	MOVQ tile_a(AX), SI
 tile:
 	MOVQ SI, a-16(SP)
@@ -12337,7 +12991,7 @@ tile:
 	PREFETCHT0 0(DI)
 	PREFETCHT0 64(DI)
 clear:
-	MOVQ tile_b(AX), DI
+	MOVQ b-32(SP), DI
 	MOVQ tile_k(AX), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -12367,6 +13021,7 @@ clear:
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
+	PCALIGN $64
 step:
 	VMOVUPS 0(DI), Z28
 	VMOVUPS.Z 64(DI), K1, Z29
@@ -12606,8 +13261,14 @@ nextZero:
 	VMOVUPS Z27, K1, 64(DX)
 	ADDQ BX, DX
 next:
+	MOVQ tile_cn(AX), CX
+	LEAQ (DX)(CX*4), DX
+	MOVQ tile_bn(AX), CX
+	SHLQ $2, CX
+	ADDQ CX, b-32(SP)
+	MOVQ tile_an(AX), CX
 	MOVQ a-16(SP), SI
-	ADDQ $56, SI
+	LEAQ (SI)(CX*4), SI
 	DECQ tiles-8(SP)
 	JNZ tile
 	VZEROUPPER

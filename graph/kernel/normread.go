@@ -15,7 +15,7 @@ type NormReadParams struct {
 //	Xn_t = Norm(X_t) * gain                      [Dk, Dv], normalised as in Norm
 //	out_t[r, dv] = sum over dk of keys[r, dk] Xn_t[dk, dv]
 //
-// The normalised matrices are never stored: a worker computes one token's matrix at a time in
+// The normalised matrices are never stored: a worker computes those of a few tokens at a time in
 // its scratch memory, and again in Backward. There is no bias.
 type NormRead[T Float] struct {
 	forward  normReadForward[T]
@@ -29,8 +29,9 @@ func (k *NormRead[T]) Forward(p *Pool, out, x Rows[T], gain, keys, mean, rstd []
 	t := &k.forward
 	t.out, t.x, t.gain, t.keys, t.mean, t.rstd, t.d = out, x, gain[:d.Dk*d.Dv], keys, mean, rstd, d
 	t.path = pathOf[T](k.path)
-	t.xn = growRows(t.xn, p, d.Dk*d.Dv)
-	t.rooms.ready(p, d.R*d.Dv, out)
+	t.atOnce = tokensAtOnce[T]((2*d.Dk + d.R) * d.Dv)
+	t.xn = growRows(t.xn, p, t.atOnce*d.Dk*d.Dv)
+	t.rooms.ready(p, t.atOnce*d.R*d.Dv, out)
 	p.Do(d.Tokens, t)
 }
 
@@ -47,10 +48,11 @@ func (k *NormRead[T]) Backward(p *Pool, dx, addend Rows[T], dgain, dkeys []T, do
 	t := &k.backward
 	t.dx, t.addend, t.dout, t.x, t.gain, t.keys, t.mean, t.rstd, t.d = dx, addend, dout, x, gain[:d.Dk*d.Dv], keys, mean, rstd, d
 	t.path = pathOf[T](k.path)
-	t.matrices = growRows(t.matrices, p, 3*d.Dk*d.Dv)
-	t.rooms.ready(p, d.R*d.Dv, dout)
 	t.dgain.want(p, t.path, dgain, accumulateGain)
 	t.dkeys.want(p, t.path, dkeys, accumulateKeys, d.R, d.Dk, d.Dv)
+	t.atOnce = min(tokensAtOnce[T](5*d.Dk*d.Dv), t.dkeys.atOnce, normReadTokens)
+	t.matrices = growRows(t.matrices, p, 3*t.atOnce*d.Dk*d.Dv)
+	t.rooms.ready(p, t.atOnce*d.R*d.Dv, dout)
 	t.tokens = pieces{d.Tokens, pieceTokens}
 	p.Do(t.tokens.number(), t)
 	t.dgain.store(p)
@@ -62,23 +64,28 @@ type normReadForward[T Float] struct {
 	gain, keys, mean, rstd []T
 	d                      NormReadParams
 	path                   path
-	xn                     [][]T    // a normalised matrix for each worker
-	rooms                  rooms[T] // for a token of out
+	atOnce                 int      // tokens of a call of a micro-kernel
+	xn                     [][]T    // their normalised matrices, for each worker
+	rooms                  rooms[T] // for these tokens of out
 }
 
 func (t *normReadForward[T]) Part(worker, lo, hi int) {
 	d, xn := t.d, t.xn[worker]
 	size, outSize := d.Dk*d.Dv, d.R*d.Dv
 	read := newBlock[T](t.path, d.R, d.Dv, d.Dk, false)
-	ahead, room := t.x.tokensAhead(size), t.rooms.part(worker, 0, outSize)
-	for i := lo; i < hi; i++ {
-		t.x.prefetchToken(i+ahead, size)
-		x := t.x.read(t.path, xn, i*size, size) // [Dk, Dv]
-		s := rowStatistics(t.path, x, d.RMS, d.Eps)
-		s.save(t.mean, t.rstd, i)
-		s.scale(t.path, xn, x, t.gain)
-		out := t.out.target(room, i*outSize, outSize)
-		read.multiply(out, t.keys, xn, nil)
+	ahead, room := t.x.tokensAhead(size), t.rooms.part(worker, 0, t.atOnce*outSize)
+	for i := lo; i < hi; i += t.atOnce {
+		n := min(t.atOnce, hi-i)
+		t.x.prefetchTokens(i+ahead, n, size)
+		for j := range n {
+			to := rowOf(xn, j, size)
+			x := t.x.read(t.path, to, (i+j)*size, size) // [Dk, Dv]
+			s := rowStatistics(t.path, x, d.RMS, d.Eps)
+			s.save(t.mean, t.rstd, i+j)
+			s.scale(t.path, to, x, t.gain)
+		}
+		out := t.out.target(room, i*outSize, n*outSize) // [n, R, Dv]
+		read.multiplyTokens(n, read.dense(), out, t.keys, xn, nil)
 		t.out.write(t.path, out, i*outSize)
 	}
 }
@@ -88,19 +95,24 @@ type normReadBackward[T Float] struct {
 	gain, keys, mean, rstd []T
 	d                      NormReadParams
 	path                   path
-	matrices               [][]T    // the matrices of a normReadToken, for each worker
-	rooms                  rooms[T] // for a token of dout
+	atOnce                 int      // tokens of a call of a micro-kernel
+	matrices               [][]T    // the matrices of a normReadWork, for each worker
+	rooms                  rooms[T] // for the tokens of dout of a call
 	tokens                 pieces
 	dgain                  treeSums[T]
 	dkeys                  keyProducts[T]
 }
 
-// normReadToken is a worker's memory for the token that it works on, with the token's products.
-type normReadToken[T Float] struct {
-	n    []T // [Dk, Dv], the normalised matrix without its gain
-	xn   []T // [Dk, Dv], the same with its gain; later room for a bfloat16 dx
-	dxn  []T // [Dk, Dv]
-	dout []T // [R, Dv], room for a bfloat16 dout
+// normReadTokens is the largest number of tokens that a normReadWork has room for.
+const normReadTokens = 8
+
+// normReadWork is a worker's memory for the tokens that it works on, with their products.
+type normReadWork[T Float] struct {
+	n          []T // [tokens, Dk, Dv], the normalised matrices without their gain
+	xn         []T // [tokens, Dk, Dv], the same with their gain; later room for a bfloat16 dx
+	dxn        []T // [tokens, Dk, Dv]
+	dout       []T // [tokens, R, Dv], room for a bfloat16 dout
+	statistics [normReadTokens]statistics[T]
 
 	worker       int
 	store        block[T] // dXn
@@ -110,43 +122,64 @@ type normReadToken[T Float] struct {
 // Part computes the pieces [lo, hi).
 func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 	d, dgain, dkeys := t.d, t.dgain.begin(worker), t.dkeys.begin(worker)
-	matrix := func(i int) []T { return rowOf(t.matrices[worker], i, d.Dk*d.Dv) }
-	w := normReadToken[T]{n: matrix(0), xn: matrix(1), dxn: matrix(2), dout: t.rooms.part(worker, 0, d.R*d.Dv), dgain: dgain.block, dkeys: dkeys.block,
+	matrices := func(i int) []T { return rowOf(t.matrices[worker], i, t.atOnce*d.Dk*d.Dv) }
+	w := normReadWork[T]{n: matrices(0), xn: matrices(1), dxn: matrices(2), dout: t.rooms.part(worker, 0, t.atOnce*d.R*d.Dv), dgain: dgain.block, dkeys: dkeys.block,
 		worker: worker, store: newBlock[T](t.path, d.Dk, d.Dv, d.R, true)}
 	ahead := t.x.tokensAhead(d.Dk * d.Dv)
 	t.tokens.each(lo, hi, func(first, end int) {
-		for i := first; i < end; i++ {
-			t.token(&w, i, ahead)
+		for i := first; i < end; i += t.atOnce {
+			n := min(t.atOnce, end-i)
+			t.prefetch(i+ahead, n)
+			t.gradients(&w, i, n)
 		}
 	}, dgain, dkeys)
 }
 
-// token computes dx of token i, and adds its terms to the gradients of keys and gain.
-func (t *normReadBackward[T]) token(w *normReadToken[T], i, ahead int) {
-	d := t.d
-	size, outSize := d.Dk*d.Dv, d.R*d.Dv
-	t.x.prefetchToken(i+ahead, size)
-	dout := t.dout.read(t.path, w.dout, i*outSize, outSize) // [R, Dv]
-	x := t.x.read(t.path, w.n, i*size, size)                // [Dk, Dv]
-	s := savedStatistics(t.path, x, t.mean, t.rstd, i, d.RMS)
-	if w.dkeys != nil {
-		s.normalizeScale(t.path, w.n, w.xn, x, t.gain)
-		t.dout.prefetchToken(i+ahead, outSize)
-		t.dkeys.add(w.worker, w.dkeys, dout, w.xn)
-	} else {
-		s.normalize(t.path, w.n, x)
-		t.dout.prefetchToken(i+ahead, outSize)
+// prefetch starts loading n tokens from token i on.
+func (t *normReadBackward[T]) prefetch(i, n int) {
+	size := t.d.Dk * t.d.Dv
+	t.x.prefetchTokens(i, n, size)
+	t.dout.prefetchTokens(i, n, t.d.R*t.d.Dv)
+	t.addend.prefetchTokens(i, n, size)
+}
+
+// gradients computes dx of n tokens from token i on, and adds their terms to the gradients of keys
+// and gain.
+func (t *normReadBackward[T]) gradients(w *normReadWork[T], i, n int) {
+	size, outSize := t.d.Dk*t.d.Dv, t.d.R*t.d.Dv
+	dout := t.dout.read(t.path, w.dout, i*outSize, n*outSize) // [n, R, Dv]
+	for j := range n {
+		t.normalize(w, i, j)
 	}
-	dx := t.dx.target(w.xn, i*size, size)
-	if dx == nil && w.dgain == nil {
+	if w.dkeys != nil {
+		t.dkeys.add(w.worker, n, w.dkeys, dout, w.xn)
+	}
+	if t.dx.none() && w.dgain == nil {
 		return
 	}
-	t.addend.prefetchToken(i+ahead, size)
-	w.store.multiply(w.dxn, t.keys, dout, nil)
-	sumH, sumHN := gradientSumsGain(t.path, w.dgain, w.dxn, t.gain, w.n)
-	if dx != nil {
-		normGradient(t.path, dx, t.addend.read(t.path, w.xn, i*size, size), w.dxn, t.gain, w.n, sumH, sumHN, s.rstd, d.RMS)
-		t.dx.write(t.path, dx, i*size)
+	w.store.multiplyTokens(n, w.store.dense(), w.dxn, t.keys, dout, nil)
+	for j := range n {
+		at := (i + j) * size
+		normal, xn, dxn := rowOf(w.n, j, size), rowOf(w.xn, j, size), rowOf(w.dxn, j, size)
+		sumH, sumHN := gradientSumsGain(t.path, w.dgain, dxn, t.gain, normal)
+		if dx := t.dx.target(xn, at, size); dx != nil {
+			normGradient(t.path, dx, t.addend.read(t.path, xn, at, size), dxn, t.gain, normal, sumH, sumHN, w.statistics[j].rstd, t.d.RMS)
+			t.dx.write(t.path, dx, at)
+		}
+	}
+}
+
+// normalize computes the normalised matrix of token i+j, with its gain only if the gradient of keys
+// is wanted.
+func (t *normReadBackward[T]) normalize(w *normReadWork[T], i, j int) {
+	size := t.d.Dk * t.d.Dv
+	to := rowOf(w.n, j, size)
+	x := t.x.read(t.path, to, (i+j)*size, size) // [Dk, Dv]
+	s := savedStatistics(t.path, x, t.mean, t.rstd, i+j, t.d.RMS)
+	if w.statistics[j] = s; w.dkeys != nil {
+		s.normalizeScale(t.path, to, rowOf(w.xn, j, size), x, t.gain)
+	} else {
+		s.normalize(t.path, to, x)
 	}
 }
 

@@ -123,26 +123,38 @@ func (r Rows[T]) tokensAhead(elements int) int {
 	return tokensAhead[T](elements)
 }
 
-// prefetchToken starts loading token i, as the function prefetchToken does.
-func (r Rows[T]) prefetchToken(i, elements int) {
-	if r.halves == nil {
-		prefetchToken(r.floats, i, elements)
-	} else if first := i * elements; first < len(r.halves) {
-		prefetchFar(unsafe.Pointer(&r.halves[first]), 2*elements)
+// prefetchTokens starts loading n tokens from token i on, those of them that there are, into the
+// second-level cache, as the function prefetchToken does.
+func (r *Rows[T]) prefetchTokens(i, n, elements int) {
+	if p, size := r.tokens(i, n, elements); size > 0 {
+		prefetchFar(p, size)
 	}
 }
 
-// prefetchSmallToken starts loading token i, as the function prefetchSmallToken does.
-func (r Rows[T]) prefetchSmallToken(i, elements int) {
-	if r.halves == nil {
-		prefetchSmallToken(r.floats, i, elements)
-	} else if first := i * elements; first < len(r.halves) {
-		if 2*elements > smallToken {
-			prefetchFar(unsafe.Pointer(&r.halves[first]), 2*elements)
-		} else {
-			prefetchBFloat16(r.halves[first : first+elements])
-		}
+// prefetchSmallTokens does the same, but into the first-level cache if a token is small, as the
+// function prefetchSmallToken does.
+func (r *Rows[T]) prefetchSmallTokens(i, n, elements int) {
+	if p, size := r.tokens(i, n, elements); size > n*smallToken {
+		prefetchFar(p, size)
+	} else if size > 0 {
+		prefetchNear(p, size)
 	}
+}
+
+// tokens returns where n tokens from token i on lie, those of them that there are, and their size in
+// bytes.
+func (r *Rows[T]) tokens(i, n, elements int) (p unsafe.Pointer, size int) {
+	first, last := i*elements, (i+n)*elements
+	if r.halves != nil {
+		if last = min(last, len(r.halves)); first < last {
+			return unsafe.Pointer(&r.halves[first]), 2 * (last - first)
+		}
+		return nil, 0
+	}
+	if last = min(last, len(r.floats)); first < last {
+		return unsafe.Pointer(&r.floats[first]), (last - first) * int(unsafe.Sizeof(T(0)))
+	}
+	return nil, 0
 }
 
 // prefetchRows starts loading n rows of width elements, the first at index at and ld apart.

@@ -6,7 +6,7 @@ import "unsafe"
 //
 //	C = alpha op(A) B + beta D
 //
-// for tiles of equal height, one under another, and at most one panel of columns. A is stored as
+// for tiles of equal height, one after another, and at most one panel of columns. A is stored as
 // [rows, k] or transposed as [k, rows]. Strides are in elements. With beta == 0, D is not read; D
 // is C itself or has the same strides.
 //
@@ -16,6 +16,8 @@ type tile[T Float] struct {
 	k, tiles    int // both at least 1
 	as, bs, cs  int
 	cols        int // columns of the last vector, 1 to lanes
+	an, bn      int // from a tile's A and B to the next one's; for tiles one under another bn is 0
+	cn          int // from the row of C after a tile to the next tile, 0 for tiles one under another
 	alpha, beta T
 }
 

@@ -4,19 +4,16 @@ import "unsafe"
 
 // runPortable computes a tile of at most portableKernels.rows x portableKernels.lanes.
 func (t *tile[T]) runPortable(rows int, transposed bool) {
-	b := unsafe.Slice(t.b, (t.k-1)*t.bs+t.cols)
 	full := t.cols == portableKernels.lanes && rows == portableKernels.rows[1]
+	sizeA := (rows-1)*t.as + t.k
+	if transposed {
+		sizeA = (t.k-1)*t.as + rows
+	}
 	for i := range t.tiles {
-		row := i * rows
-		c := unsafe.Slice(at(t.c, row*t.cs), (rows-1)*t.cs+t.cols)
-		d := unsafe.Slice(at(t.d, row*t.cs), len(c))
-		var a []T
-		switch {
-		case transposed:
-			a = unsafe.Slice(at(t.a, row), (t.k-1)*t.as+rows)
-		default:
-			a = unsafe.Slice(at(t.a, row*t.as), (rows-1)*t.as+t.k)
-		}
+		a, b := unsafe.Slice(at(t.a, i*t.an), sizeA), unsafe.Slice(at(t.b, i*t.bn), (t.k-1)*t.bs+t.cols)
+		first := i * (rows*t.cs + t.cn)
+		c := unsafe.Slice(at(t.c, first), (rows-1)*t.cs+t.cols)
+		d := unsafe.Slice(at(t.d, first), len(c))
 		switch {
 		case full && transposed:
 			t.store3x2(c, d, dot3x2transposed(a, t.as, b, t.bs, t.k))

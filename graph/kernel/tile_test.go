@@ -21,11 +21,12 @@ func TestTileLayout(t *testing.T) {
 		unsafe.Offsetof(x.a), unsafe.Offsetof(x.b), unsafe.Offsetof(x.c), unsafe.Offsetof(x.d),
 		unsafe.Offsetof(x.k), unsafe.Offsetof(x.tiles),
 		unsafe.Offsetof(x.as), unsafe.Offsetof(x.bs), unsafe.Offsetof(x.cs), unsafe.Offsetof(x.cols),
+		unsafe.Offsetof(x.an), unsafe.Offsetof(x.bn), unsafe.Offsetof(x.cn),
 	} {
 		assert.EqualValues(t, 8*i, offset)
 	}
-	assert.EqualValues(t, 80, unsafe.Offsetof(x.alpha))
-	assert.EqualValues(t, 84, unsafe.Offsetof(x.beta))
+	assert.EqualValues(t, 104, unsafe.Offsetof(x.alpha))
+	assert.EqualValues(t, 108, unsafe.Offsetof(x.beta))
 }
 
 // microkernelCase is one call of a micro-kernel.
@@ -62,27 +63,29 @@ func testMicrokernel(t *testing.T, kernels *microkernels, c microkernelCase) {
 	r := rand.New(rand.NewPCG(uint64(c.rows), uint64(c.cols)))
 	m, n := c.rows*c.tiles, (c.vecs-1)*kernels.lanes+c.cols
 	as, bs, cs := choose(c.transposed, m, c.k)+1, n+2, n+3
+	an, bn, cn := choose(c.transposed, c.rows, c.rows*as), 3*(c.rows%2), 5*(c.tiles%2) // one under another, or farther apart
 	a := uniformSlice[float32](r, choose(c.transposed, c.k, m)*as)
-	b := uniformSlice[float32](r, c.k*bs)
-	out, d := uniformSlice[float32](r, m*cs), uniformSlice[float32](r, m*cs)
+	b := uniformSlice[float32](r, c.k*bs+(c.tiles-1)*bn)
+	size := m*cs + c.tiles*cn
+	out, d := uniformSlice[float32](r, size), uniformSlice[float32](r, size)
 	want := newSums(len(out))
 	for i := range out {
 		want.value[i] = float64(out[i])
 	}
 	for i := range m {
 		for j := range n {
-			at := i*cs + j
+			at, first := i*cs+i/c.rows*cn+j, i/c.rows*bn
 			want.value[at] = 0
 			want.add(at, c.beta*float64(d[at]))
 			for p := range c.k {
-				want.add(at, 1.5*float64(a[choose(c.transposed, p*as+i, i*as+p)])*float64(b[p*bs+j]))
+				want.add(at, 1.5*float64(a[choose(c.transposed, p*as+i, i*as+p)])*float64(b[first+p*bs+j]))
 			}
 		}
 	}
 	x := block[float32]{kernels: kernels, transposed: c.transposed}
 	x.runTiles(&tile[float32]{
 		a: &a[0], b: &b[0], c: &out[0], d: &d[0], k: c.k, tiles: c.tiles,
-		as: as, bs: bs, cs: cs, cols: c.cols, alpha: 1.5, beta: float32(c.beta),
+		as: as, bs: bs, cs: cs, cols: c.cols, an: an, bn: bn, cn: cn, alpha: 1.5, beta: float32(c.beta),
 	}, c.rows, c.vecs)
 	requireClose(t, c, out, want.value, want.magnitude, c.k)
 }

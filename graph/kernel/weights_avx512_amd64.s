@@ -12,8 +12,11 @@
 #define tile_bs 56
 #define tile_cs 64
 #define tile_cols 72
-#define tile_alpha 80
-#define tile_beta 84
+#define tile_an 80
+#define tile_bn 88
+#define tile_cn 96
+#define tile_alpha 104
+#define tile_beta 108
 #define combine_c 0
 #define combine_d 8
 #define combine_a 16

@@ -25,13 +25,13 @@ func (k *WriteGrad[T]) Run(p *Pool, dy Rows[T], dkeys []T, g Rows[T], keys []T, 
 		t.read.out, t.read.shared = dy.first(tokens*r*dv), keys[:r*dk]
 	}
 	t.read.ready(p, rooms)
-	t.rooms.ready(p, r*dv, y)
 	t.y, t.g = y, g
 	if dkeys != nil {
 		t.y, dkeys = y.first(tokens*r*dv), dkeys[:r*dk]
 	}
 	t.tokens = pieces{tokens, pieceTokens}
 	t.keys.want(p, pathOf[T](k.path), dkeys, accumulate, r, dk, dv)
+	t.rooms.ready(p, t.keys.atOnce*(r+dk)*dv, y, g)
 	p.Do(t.tokens.number(), t)
 	t.keys.store(p)
 }
@@ -41,7 +41,7 @@ type writeGradTask[T Float] struct {
 	read   tokenProducts[T]
 	keys   keyProducts[T] // y G^T
 	y, g   Rows[T]
-	rooms  rooms[T] // for a token of y
+	rooms  rooms[T] // for the tokens of y and g of a call
 	tokens pieces
 }
 
@@ -61,11 +61,13 @@ func (t *writeGradTask[T]) Part(worker, lo, hi int) {
 func (t *writeGradTask[T]) add(worker int, sum []T, lo, hi int) {
 	path := t.read.block.kernels.path
 	_, sizeG, sizeY := t.read.sizes()
-	roomG, roomY := t.read.rooms.part(worker, 0, sizeG), t.rooms.part(worker, 0, sizeY)
+	atOnce := t.keys.atOnce
+	roomY, roomG := t.rooms.part(worker, 0, atOnce*sizeY), t.rooms.part(worker, atOnce*sizeY, atOnce*sizeG)
 	ahead := t.g.tokensAhead(sizeG)
-	for i := lo; i < hi; i++ {
-		t.g.prefetchToken(i+ahead, sizeG)
-		t.y.prefetchToken(i+ahead, sizeY)
-		t.keys.add(worker, sum, t.y.read(path, roomY, i*sizeY, sizeY), t.g.read(path, roomG, i*sizeG, sizeG))
+	for i := lo; i < hi; i += atOnce {
+		n := min(atOnce, hi-i)
+		t.g.prefetchTokens(i+ahead, n, sizeG)
+		t.y.prefetchTokens(i+ahead, n, sizeY)
+		t.keys.add(worker, n, sum, t.y.read(path, roomY, i*sizeY, n*sizeY), t.g.read(path, roomG, i*sizeG, n*sizeG))
 	}
 }

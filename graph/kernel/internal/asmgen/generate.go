@@ -10,7 +10,7 @@ import (
 
 // tileFields are the 8-byte fields of kernel.tile[float32], in order; alpha and beta
 // follow, of 4 bytes each. A test of package kernel compares them with the struct.
-var tileFields = []string{"a", "b", "c", "d", "k", "tiles", "as", "bs", "cs", "cols"}
+var tileFields = []string{"a", "b", "c", "d", "k", "tiles", "as", "bs", "cs", "cols", "an", "bn", "cn"}
 
 // routine is one function of the assembly.
 type routine interface {

@@ -113,7 +113,7 @@ func (k microkernel) groups() int {
 func (k microkernel) signature() string { return k.name() + "(t *tile[float32])" }
 
 func (k microkernel) emit(w *asm.Writer) {
-	w.Function(k.signature(), choose(k.splits(), 24, 16), 8)
+	w.Function(k.signature(), 32, 8)
 	k.emitArguments(w)
 	if k.splits() {
 		k.emitSplitArguments(w)
@@ -145,6 +145,7 @@ func (k microkernel) halves() bool { return k.Masks && k.vecs == 1 && !k.pairs }
 
 // emitSteps adds up the products of a tile.
 func (k microkernel) emitSteps(w *asm.Writer, label string) {
+	w.Op("PCALIGN", "$64")
 	w.Label(label)
 	k.emitStep(w)
 	w.Op("DECQ", regK)
@@ -163,6 +164,8 @@ func (k microkernel) emitArguments(w *asm.Writer) {
 	w.List(`
 		MOVQ tile_tiles(AX), CX
 		MOVQ CX, tiles-8(SP)
+		MOVQ tile_b(AX), CX
+		MOVQ CX, b-32(SP)
 		MOVQ tile_a(AX), SI
 	`, nil)
 }
@@ -188,7 +191,7 @@ func (k microkernel) emitTileStart(w *asm.Writer) {
 		}
 	}
 	k.emitPrefetch(w)
-	w.Op("MOVQ", "tile_b(AX)", regB)
+	w.Op("MOVQ", "b-32(SP)", regB)
 	w.Op("MOVQ", "tile_k(AX)", regK)
 	for r := range k.rows {
 		for v := range k.vecs {
@@ -290,7 +293,7 @@ func (k microkernel) stored(register string) string {
 
 // emitStore writes the tile, C = alpha acc + beta D, and advances to the next tile, at a label.
 func (k microkernel) emitStore(w *asm.Writer, label string) {
-	names := asm.Names{"alpha": k.b(0), "beta": k.free(0), "rows": k.rows, "bytes": 4 * k.rows, "next": label, "store": label + "Zero"}
+	names := asm.Names{"alpha": k.b(0), "beta": k.free(0), "next": label, "store": label + "Zero"}
 	w.List(`
 		VBROADCASTSS tile_alpha(AX), alpha
 		MOVL tile_beta(AX), CX
@@ -304,24 +307,19 @@ func (k microkernel) emitStore(w *asm.Writer, label string) {
 		store:
 	`, names)
 	k.emitRows(w, k.b(0), "")
-	next := `
+	w.List(`
 		next:
+		MOVQ tile_cn(AX), CX
+		LEAQ (DX)(CX*4), DX
+		MOVQ tile_bn(AX), CX
+		SHLQ $2, CX
+		ADDQ CX, b-32(SP)
+		MOVQ tile_an(AX), CX
 		MOVQ a-16(SP), SI
-		IMUL3Q $rows, R12, CX
-		ADDQ CX, SI
+		LEAQ (SI)(CX*4), SI
 		DECQ tiles-8(SP)
 		JNZ tile
-	`
-	if k.transposed {
-		next = `
-			next:
-			MOVQ a-16(SP), SI
-			ADDQ $bytes, SI
-			DECQ tiles-8(SP)
-			JNZ tile
-		`
-	}
-	w.List(next, names)
+	`, names)
 }
 
 // emitRows writes the rows of C and leaves regC after the last; beta is empty for zero.
