@@ -124,7 +124,10 @@ func newWrittenSpaces(layer int, heads []HeadWeights) ([]writtenSpace, error) {
 func newWrittenSpace(name string, rows *mat.Dense) (writtenSpace, error) {
 	w := writtenSpace{rows: rows}
 	var svd mat.SVD
-	if !numerics.Finite(rows) || !svd.Factorize(rows, mat.SVDThin) {
+	if !numerics.Finite(rows) {
+		return w, check.Value(name+": what it writes", "finite weights", "NaN or infinite ones")
+	}
+	if !svd.Factorize(rows, mat.SVDThin) {
 		return w, check.Value(name+": what it writes", "singular values", "none that converge")
 	}
 	w.singular = svd.Values(nil)

@@ -141,8 +141,8 @@ func (r *Rows[T]) prefetchSmallTokens(i, n, elements int) {
 	}
 }
 
-// tokens returns where n tokens from token i on lie, those of them that there are, and their size in
-// bytes.
+// tokens returns where n tokens from token i on lie, those of them that there are, and their size
+// in bytes.
 func (r *Rows[T]) tokens(i, n, elements int) (p unsafe.Pointer, size int) {
 	first, last := i*elements, (i+n)*elements
 	if r.halves != nil {

@@ -121,8 +121,8 @@ func (g *DeviceGrad) narrow() {
 	g.Call.Launch("norm_backward"+g.DX.Suffix(), grid, g.args(), cuda.Int(g.warps()))
 }
 
-// anyWidth starts the kernels for rows of any width: first the sums for the parameters'
-// gradients, since dx may overwrite the addend.
+// anyWidth starts the kernels for rows of any width: first the sums for the parameters' gradients,
+// which read dy and x, since dx may overwrite either.
 func (g *DeviceGrad) anyWidth() {
 	if !g.DGain.To.None() || !g.DBias.To.None() {
 		grid := cuda.Grid{X: cuda.CeilDiv(g.Width, 512), Y: g.Groups, Z: g.blocks(), Threads: 512}
