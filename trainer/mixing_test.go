@@ -52,8 +52,10 @@ func TestMixingIsLogged(t *testing.T) {
 }
 
 func TestMixingIsRefusedWhereThereIsNone(t *testing.T) {
-	run := smallest(t, corpus(t), filepath.Join(t.TempDir(), "run"), "train.log_mixing=1")
-	_, err := trainer.Open(context.Background(), run, trainer.Options{})
-	require.ErrorIs(t, err, mixing.ErrNone)
-	assert.ErrorContains(t, err, "train.log_mixing: ")
+	for _, o := range []trainer.Options{{}, {Dry: true}} {
+		run := smallest(t, corpus(t), filepath.Join(t.TempDir(), "run"), "train.log_mixing=1")
+		_, err := trainer.Open(context.Background(), run, o)
+		require.ErrorIs(t, err, mixing.ErrNone)
+		assert.ErrorContains(t, err, "train.log_mixing: ")
+	}
 }
