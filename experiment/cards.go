@@ -90,7 +90,7 @@ func (s Cards) Report(r *Results) (out Report) {
 	if err != nil {
 		out.Notes = append(out.Notes, "Without Sc and Sw: "+err.Error())
 	}
-	overview := figure.NewTable("", "lrrrrrrrrr", "stream", "parameters", "train FLOPs a token", "entries a token", "rate", "bits per byte", "compared with the transformer", "seeds", "Sc", "Sw")
+	overview := figure.NewTable("", "lrrrrrrrrr", "stream", "parameters", "train FLOPs a token", "entries a token", "rate", "bits per byte", "minus the transformer's", "seeds", "Sc", "Sw")
 	curves := figure.Panels{Across: 3, OwnAxes: true}
 	base := r.all[0]
 	out.Cards = cardsHead
@@ -120,7 +120,7 @@ func (s Cards) Report(r *Results) (out Report) {
 }
 
 // cardsHead is the text above the cards.
-const cardsHead = "\nA score is the mean over seeds of weights and batches, the number after ± its standard error. These are small models and few tokens: an order here need not be the " +
+const cardsHead = "\nA score is the mean over seeds of weights and batches, the number after ± its standard error; the table's differences are of means, those of the contrasts are taken seed by seed. These are small models and few tokens: an order here need not be the " +
 	"order at scale. Sc is how many times its tokens the transformer needs for its loss, by the same optimizer and at a rate of its own (studies/baselines.yaml); Sw is Sc times its speed over the transformer's. Time, FLOPs and bytes moved are multiples of the transformer's of the same shape, as `residua bench zoo` measured them.\n"
 
 // baseline returns the cell of the transformer, trained by Muon or by AdamW. These are the

@@ -117,7 +117,7 @@ func (r *Report) Markdown(log, picture, command string) string {
 
 // ratesTable shows the rate found for each cell, and the losses at the rates tried.
 func (r *Results) ratesTable() figure.Table {
-	t := figure.NewTable("Rates: the best one, chosen by seed 0, and the losses of that seed at all", "lrll", "", "best rate", "between two worse ones", "losses (nats)")
+	t := figure.NewTable("Learning rates: the best one by seed 0, and seed 0's loss at each rate that was tried", "lrll", "", "best rate", "between two worse ones", "losses (nats)")
 	for _, c := range r.all {
 		if len(c.tried) == 0 {
 			continue
