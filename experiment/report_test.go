@@ -1,7 +1,10 @@
 package experiment
 
 import (
+	"fmt"
 	"math"
+	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -70,6 +73,50 @@ func TestScalingFindsThePowerLaw(t *testing.T) {
 	text = c.Report(log[:3]).Text()
 	assert.Contains(t, text, "3 of 6 runs are complete.")
 	assert.Contains(t, text, "no fit: want three runs or more")
+	assert.Contains(t, text, "Exponents over tokens, E fitted: no fit: ")
+
+	log[4].Loss = eval.Number(math.NaN())
+	text = c.Report(log).Text()
+	assert.Contains(t, text, "a size3: all runs diverged")
+	assert.Contains(t, text, "Exponents over tokens, E fitted: no fit: ", "five places, five parameters")
+	assert.NotContains(t, text, "Exponents over tokens, E fixed: no fit: ")
+}
+
+// TestScalingComparesExponents: two seeds around two laws above 1 give intervals, of the law with an
+// E that is fitted, and of that with an E of 0.
+func TestScalingComparesExponents(t *testing.T) {
+	c := newLines(t, "seeds: 2\nseries: [{name: a}, {name: b}]\nexperiment: {kind: scaling, sizes: {a: [[model.layers=1], [model.layers=2], [model.layers=3]], b: [[model.layers=1], [model.layers=2], [model.layers=3]]}}")
+	var log []Record
+	for i := range 3 {
+		n := 1000 * math.Pow(4, float64(i))
+		for seed := range 2 {
+			at := Record{Point: fmt.Sprint("size", i+1), Seed: uint64(seed), Parameters: int(n), FLOPs: int(6 * n), Tokens: int64(20 * n), Seconds: n}
+			a, b := at, at
+			noise := 1 + 0.001*float64(2*seed-1)
+			a.Series, a.Loss = "a", eval.Number(noise*(1+9*math.Pow(n, -0.2)))
+			b.Series, b.Loss = "b", eval.Number(noise*(1+20*math.Pow(n, -0.3)))
+			log = append(log, a, b)
+		}
+	}
+	text := c.Report(log).Text()
+	rows := regexp.MustCompile(`(?m)^b +non-embedding parameters +(\S+) +(\S.*?) +\S+ +0\.\d+ +(\S+) +(\S+) to (\S+)$`).FindAllStringSubmatch(text, -1)
+	require.Len(t, rows, 2, text)
+	parse := func(s string) float64 {
+		v, err := strconv.ParseFloat(s, 64)
+		require.NoError(t, err)
+		return v
+	}
+	var low, high float64
+	_, err := fmt.Sscanf(rows[0][2], "%g to %g", &low, &high)
+	require.NoError(t, err)
+	assert.True(t, 0 < low && low < 1 && 1 < high && high < 1.5, rows[0][2])
+	assert.InDelta(t, 1, parse(rows[0][1]), 0.05)
+	assert.InDelta(t, 0.1, parse(rows[0][3]), 0.02)
+	assert.Equal(t, []string{"0.000", "fixed"}, rows[1][1:3])
+	for _, r := range rows {
+		assert.Less(t, parse(r[4]), parse(r[3]))
+		assert.Less(t, parse(r[3]), parse(r[5]))
+	}
 }
 
 // TestReachInterpolates: between the evaluations around the loss, with the share of the first

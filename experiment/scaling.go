@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/stats"
 )
@@ -84,17 +86,24 @@ func (s Scaling) Report(r *Results) (out Report) {
 			}
 		}
 		for _, above := range []bool{true, false} {
-			r.exponents(&exponents, a, above)
+			if err := r.exponents(&exponents, a, above); err != nil {
+				out.Notes = append(out.Notes, err.Error())
+			}
 		}
 		panels.Charts = append(panels.Charts, chart)
+	}
+	for _, c := range r.cells {
+		if len(c.losses()) == 0 {
+			out.Notes = append(out.Notes, c.Name()+": all runs diverged, and no law takes account of them.")
+		}
 	}
 	out.Picture, out.Tables = panels, []figure.Table{r.Table("Runs: means over seeds, ± standard errors"), laws, exponents, needs}
 	return out
 }
 
 // exponents adds a row for each series, of a law that all series share above an irreducible loss,
-// or above 0.
-func (r *Results) exponents(t *figure.Table, a axis, above bool) {
+// or above 0. It returns an error if there is no such law.
+func (r *Results) exponents(t *figure.Table, a axis, above bool) error {
 	var curves [][]stats.Runs
 	for _, series := range r.plan.series {
 		var curve []stats.Runs
@@ -106,13 +115,16 @@ func (r *Results) exponents(t *figure.Table, a axis, above bool) {
 		curves = append(curves, curve)
 	}
 	fit, ok := stats.FitShared(curves, above)
+	ofE := "fixed"
+	if above {
+		ofE = "fitted"
+	}
 	if !ok {
-		return
+		return errors.Errorf("Exponents over %s, E %s: no fit: want two different values in each series, and more sizes in all than the law has parameters.", a.name, ofE)
 	}
 	e, eLow, eHigh := fit.Interval(func(l stats.SharedLaw) float64 { return l.E })
-	ofE := "-"
 	if above {
-		ofE = interval(eLow, eHigh, "%.3f")
+		ofE = interval(eLow, eHigh, "%.3g")
 	}
 	for i, series := range r.plan.series {
 		difference, low, high := fit.Interval(func(l stats.SharedLaw) float64 { return l.Laws[i].B - l.Laws[0].B })
@@ -122,6 +134,7 @@ func (r *Results) exponents(t *figure.Table, a axis, above bool) {
 		}
 		t.Row(series.Name, a.name, number(e, "%.3f"), ofE, number(fit.Laws[i].A, "%.4g"), number(fit.Laws[i].B, "%.4f"), larger, ofLarger)
 	}
+	return nil
 }
 
 // law is the power law of a series, with the points it was fitted to.

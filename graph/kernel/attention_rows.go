@@ -6,7 +6,7 @@ package kernel
 const scoreRows = 16
 
 // scoreRow is a row of scores. The assembly of the functions below reads the float32 form by offset
-// (see internal/vecgen). They may overwrite as many elements beyond a row's last as a vector has.
+// (see internal/vecgen). They may overwrite attentionTileRows elements after a row's last.
 type scoreRow[T Float] struct {
 	at, n   int // first element and number of elements
 	far     T   // distance of the query from the first key

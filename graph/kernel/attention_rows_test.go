@@ -51,13 +51,19 @@ func TestScoreRows(t *testing.T) {
 		each(func(r *scoreRow[float32], x, _ []float32) {
 			require.Equal(t, attentionExp(p, x, r.shift), r.sum, r.n)
 		})
+		cleared := make([]float32, attentionTileRows)
+		for _, r := range rows {
+			after := x[r.at+r.n:][:attentionTileRows]
+			require.Equal(t, cleared, after)
+			after[0], after[len(after)-1] = 1, 1
+		}
 		softmaxGradientRows(p, rows, x, dx, 0.125)
 		each(func(r *scoreRow[float32], x, dx []float32) {
 			softmaxGradient(p, x, dx, 0.125, int(r.far), r.shift, r.delta)
 		})
 		for _, r := range rows {
-			require.Equal(t, make([]float32, attentionTileRows), x[r.at+r.n:][:attentionTileRows])
-			require.Equal(t, make([]float32, attentionTileRows), dx[r.at+r.n:][:attentionTileRows])
+			require.Equal(t, cleared, x[r.at+r.n:][:attentionTileRows])
+			require.Equal(t, cleared, dx[r.at+r.n:][:attentionTileRows])
 		}
 		for _, r := range rows { // the elements before a row are beyond the vector after the last row
 			require.Equal(t, want[r.at-3:r.at], x[r.at-3:r.at])

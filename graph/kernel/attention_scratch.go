@@ -4,12 +4,12 @@ import "math"
 
 // The scores of a worker are a matrix of up to attentionQueries x attentionKeys that stays in the
 // second-level cache. attentionQueries is a multiple of the heights of all micro-kernels' tiles.
-// The distance between rows is not a power of two, because such rows would compete for the same
-// cache lines.
+// The distance between rows leaves the elements after a row that expRows clears, and is not a power
+// of two, because such rows would compete for the same cache lines.
 const (
 	attentionQueries = 84
 	attentionKeys    = 512
-	attentionStride  = attentionKeys + 16
+	attentionStride  = attentionKeys + attentionTileRows
 
 	attentionSmall = 1 << 17 // largest number of elements of queries, keys and values that are not prefetched
 )

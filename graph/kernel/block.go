@@ -35,8 +35,8 @@ type tokenSteps struct{ a, b, c int }
 // dense returns the distances for b and c that follow one another, and one a for all tokens.
 func (x *block[T]) dense() tokenSteps { return tokenSteps{b: x.tile.k * x.n, c: x.m * x.n} }
 
-// multiplyTokens computes c = op(a) b + addend for each of several tokens. The distance between
-// addends is that between c. A nil addend means zero; it may be c, and all tokens may have the same
+// multiplyTokens computes c = op(a) b + addend for each of several tokens, of a block as newBlock
+// returns it. Addends are as far apart as c. A nil addend means zero; it may be c, and all tokens may have the same
 // c, to which they are then added one after another.
 func (x *block[T]) multiplyTokens(tokens int, step tokenSteps, c, a, b, addend []T) {
 	if tokens == 1 {

@@ -14,7 +14,7 @@ func TestCopyRows(t *testing.T) {
 }
 
 func testCopyRows[T Float](t *testing.T) {
-	for _, width := range []int{1, 2, 3, 4, 7, 8, 12, 16, 24, 32, 33, 64} {
+	for _, width := range []int{1, 2, 3, 4, 7, 8, 12, 16, 24, 32, 33, 64, 160} {
 		for _, n := range []int{0, 1, 2, 5} {
 			ds, ss := width+3, width+5
 			src, dst := normals[T](1, n*ss+1, 1), normals[T](2, n*ds+1, 1)

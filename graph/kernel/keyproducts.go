@@ -29,7 +29,7 @@ func (k *keyProducts[T]) want(p *Pool, path path, dkeys []T, accumulate bool, r,
 	} else {
 		k.block = newBlock[T](path, r, dk, dv, false)
 	}
-	k.atOnce = tokensAtOnce[T](k.block.m*dv + 2*k.block.n*dv)
+	k.atOnce = tokensAtOnce[T](k.block.m*dv + 2*k.block.n*dv) // one operand twice, to transpose it
 	k.turned = growRows(k.turned, p, k.atOnce*k.block.n*dv)
 }
 

@@ -29,7 +29,7 @@ func (k *NormRead[T]) Forward(p *Pool, out, x Rows[T], gain, keys, mean, rstd []
 	t := &k.forward
 	t.out, t.x, t.gain, t.keys, t.mean, t.rstd, t.d = out, x, gain[:d.Dk*d.Dv], keys, mean, rstd, d
 	t.path = pathOf[T](k.path)
-	t.atOnce = tokensAtOnce[T]((2*d.Dk + d.R) * d.Dv)
+	t.atOnce = tokensAtOnce[T]((2*d.Dk + d.R) * d.Dv) // x, normalised, out
 	t.xn = growRows(t.xn, p, t.atOnce*d.Dk*d.Dv)
 	t.rooms.ready(p, t.atOnce*d.R*d.Dv, out)
 	p.Do(d.Tokens, t)
@@ -50,7 +50,7 @@ func (k *NormRead[T]) Backward(p *Pool, dx, addend Rows[T], dgain, dkeys []T, do
 	t.path = pathOf[T](k.path)
 	t.dgain.want(p, t.path, dgain, accumulateGain)
 	t.dkeys.want(p, t.path, dkeys, accumulateKeys, d.R, d.Dk, d.Dv)
-	t.atOnce = min(tokensAtOnce[T](5*d.Dk*d.Dv), t.dkeys.atOnce, normReadTokens)
+	t.atOnce = min(tokensAtOnce[T](5*d.Dk*d.Dv), t.dkeys.atOnce, normReadTokens) // x, dx, and a normReadWork's three
 	t.matrices = growRows(t.matrices, p, 3*t.atOnce*d.Dk*d.Dv)
 	t.rooms.ready(p, t.atOnce*d.R*d.Dv, dout)
 	t.tokens = pieces{d.Tokens, pieceTokens}

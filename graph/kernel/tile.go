@@ -8,7 +8,7 @@ import "unsafe"
 //
 // for tiles of equal height, one after another, and at most one panel of columns. A is stored as
 // [rows, k] or transposed as [k, rows]. Strides are in elements. With beta == 0, D is not read; D
-// is C itself or has the same strides.
+// is C itself or has the same strides. Tiles of pairs are always one under another.
 //
 // The assembly reads the float32 form by offset (see internal/asmgen).
 type tile[T Float] struct {

@@ -17,12 +17,12 @@ type tokenProducts[T Float] struct {
 	atOnce         int      // tokens of a call
 }
 
-// tokensAtOnce returns how many tokens, with the given number of elements each, one call of a
-// micro-kernel handles: calls would take most of the time of small tokens. Those of a call fit into
-// half of a first-level cache.
+// tokensAtOnce returns how many tokens one call of a micro-kernel handles: calls would take most of
+// the time of small tokens. All that is read and written for those of a call, elements for each,
+// fits into half of a first-level cache.
 func tokensAtOnce[T Float](elements int) int {
 	const size, most = 16 << 10, 16
-	return min(max(1, size/(elements*int(unsafe.Sizeof(T(0))))), most)
+	return min(max(1, size/max(1, elements*int(unsafe.Sizeof(T(0))))), most)
 }
 
 // sizes returns the numbers of elements of a token's a, b and out.
@@ -36,7 +36,7 @@ func (t *tokenProducts[T]) ready(p *Pool, rooms rooms[T]) {
 	a, b, out := t.sizes()
 	t.atOnce = 1
 	if !t.turn {
-		t.atOnce = tokensAtOnce[T](a + b + 2*out)
+		t.atOnce = tokensAtOnce[T](a + b + 2*out) // with the addend
 	}
 	t.rooms = rooms
 	t.rooms.ready(p, t.atOnce*(a+b+out), t.out, t.addend, t.a, t.b)

@@ -19,12 +19,11 @@ type WriteGrad[T Float] struct {
 func (k *WriteGrad[T]) Run(p *Pool, dy Rows[T], dkeys []T, g Rows[T], keys []T, y Rows[T], tokens, r, dk, dv int, accumulate bool) {
 	t := &k.task
 	g = g.first(tokens * dk * dv)
-	rooms := t.read.rooms
-	t.read = tokenProducts[T]{block: newBlock[T](k.path, r, dv, dk, false), out: dy, shared: keys, b: g, stream: dk * dv}
+	t.read = tokenProducts[T]{block: newBlock[T](k.path, r, dv, dk, false), rooms: t.read.rooms, out: dy, b: g, stream: dk * dv}
 	if !dy.none() {
 		t.read.out, t.read.shared = dy.first(tokens*r*dv), keys[:r*dk]
+		t.read.ready(p, t.read.rooms)
 	}
-	t.read.ready(p, rooms)
 	t.y, t.g = y, g
 	if dkeys != nil {
 		t.y, dkeys = y.first(tokens*r*dv), dkeys[:r*dk]

@@ -27,22 +27,23 @@ type SharedFit struct {
 // sharedDraws is how many times FitShared resamples.
 const sharedDraws = 2000
 
-// FitShared fits the law with the least squared distance to the curves in log y, where each place
-// is the geometric mean of its runs, weighted by their number. Without above, E is 0.
+// FitShared fits the law with nearly the least squared distance to the curves in log y (nearly: see
+// fitAbove), where each place is the geometric mean of its runs, weighted by their number. Without
+// above, E is 0.
 //
 // It fits again to 2,000 resamples, which draw as many runs of each place as there are, with
 // replacement. The mean of n such runs varies by (n-1)/n of what the mean of n new runs would, so
 // its deviation is multiplied by sqrt(n/(n-1)). The same runs give the same resamples. There are
 // none if a place has only one run, which shows no deviation.
 //
-// ok is false without two places in each curve and more places than parameters.
+// ok is false without two different x in each curve, and more places than parameters.
 func FitShared(curves [][]Runs, above bool) (f SharedFit, ok bool) {
 	parameters, places, repeated := 2*len(curves), 0, true
 	if above {
 		parameters++
 	}
 	for _, c := range curves {
-		if len(c) < 2 {
+		if !slices.ContainsFunc(c, func(r Runs) bool { return r.X[0] != c[0].X[0] }) {
 			return f, false
 		}
 		places += len(c)
@@ -130,9 +131,9 @@ func fitShared(curves [][]mean, above bool) SharedLaw {
 	return best
 }
 
-// fitAbove fits the law for a given E, and returns its weighted squared distance in log y. Equal
-// errors of log y become errors of log(y - E) that grow by y/(y - E), so places are weighted by the
-// inverse square of that.
+// fitAbove fits the law for a given E, and returns its weighted squared distance in log y. It fits
+// lines to log(y - E), in which equal errors of log y grow by y/(y - E), so places are weighted by
+// the inverse square of that: exact for small errors.
 func fitAbove(e float64, curves [][]mean) (law SharedLaw, squares float64) {
 	law.E = e
 	for _, c := range curves {

@@ -123,78 +123,84 @@ func exponentials(v ...float64) (all []float64) {
 	return all
 }
 
-// TestFitShared: the laws and the irreducible part of losses without noise are found; of power laws
-// there is none; and one place too few makes no law.
-func TestFitShared(t *testing.T) {
-	truth := SharedLaw{1.5, []PowerLaw{{60, 0.4}, {30, 0.3}}}
-	curves := func(truth SharedLaw, noise float64) [][]Runs {
-		draw := rand.New(rand.NewPCG(3, 4))
-		all := make([][]Runs, 2)
-		for i, law := range truth.Laws {
-			for _, x := range []float64{1e4, 3e4, 1e5, 3e5} {
-				var r Runs
-				for range 3 {
-					r.X, r.Y = append(r.X, x), append(r.Y, (truth.E+law.At(x))*math.Exp(noise*draw.NormFloat64()))
-				}
-				all[i] = append(all[i], r)
-			}
-		}
-		return all
-	}
-	steeper := func(l SharedLaw) float64 { return l.Laws[1].B - l.Laws[0].B }
-	f, ok := FitShared(curves(truth, 0), true)
-	assert.True(t, ok)
-	assert.InDelta(t, truth.E, f.E, 1e-4)
+// sharedCurves are two curves of a law at four places, with three runs each, whose errors of log y
+// have the given deviation.
+func sharedCurves(truth SharedLaw, noise float64, draw *rand.Rand) [][]Runs {
+	all := make([][]Runs, len(truth.Laws))
 	for i, law := range truth.Laws {
+		for _, x := range []float64{5e4, 1e5, 2e5, 5e5} {
+			var r Runs
+			for range 3 {
+				r.X, r.Y = append(r.X, x), append(r.Y, (truth.E+law.At(x))*math.Exp(noise*draw.NormFloat64()))
+			}
+			all[i] = append(all[i], r)
+		}
+	}
+	return all
+}
+
+// steeper is the difference of two curves' exponents.
+func steeper(l SharedLaw) float64 { return l.Laws[1].B - l.Laws[0].B }
+
+var sharedTruth = SharedLaw{1.5, []PowerLaw{{60, 0.4}, {30, 0.3}}}
+
+// TestFitShared: the laws and the irreducible part of losses without noise are found.
+func TestFitShared(t *testing.T) {
+	f, ok := FitShared(sharedCurves(sharedTruth, 0, rand.New(rand.NewPCG(3, 4))), true)
+	assert.True(t, ok)
+	assert.InDelta(t, sharedTruth.E, f.E, 1e-4)
+	for i, law := range sharedTruth.Laws {
 		assert.InDelta(t, law.B, f.Laws[i].B, 1e-4)
 		assert.InEpsilon(t, law.A, f.Laws[i].A, 1e-3)
 	}
 	_, low, high := f.Interval(steeper)
 	assert.InDelta(t, low, high, 1e-9)
+}
 
-	f, _ = FitShared(curves(truth, 0.003), true)
+// TestFitSharedIntervals: of noisy losses they hold the truth and not everything; where the truth
+// has no irreducible part, that of E reaches 0; and with a single run at a place there are none.
+func TestFitSharedIntervals(t *testing.T) {
+	draw := rand.New(rand.NewPCG(3, 4))
+	f, _ := FitShared(sharedCurves(sharedTruth, 0.003, draw), true)
 	value, low, high := f.Interval(steeper)
 	assert.True(t, low < -0.1 && -0.1 < high && low < value && value < high && high < 0, "%v: %v to %v", value, low, high)
 	_, low, high = f.Interval(func(l SharedLaw) float64 { return l.E })
-	assert.True(t, 0 < low && low < truth.E && truth.E < high, "%v to %v", low, high)
+	assert.True(t, 0 < low && low < sharedTruth.E && sharedTruth.E < high, "%v to %v", low, high)
 
-	f, _ = FitShared(curves(SharedLaw{0, truth.Laws}, 0.01), true)
+	f, _ = FitShared(sharedCurves(SharedLaw{0, sharedTruth.Laws}, 0.01, draw), true)
 	_, low, _ = f.Interval(func(l SharedLaw) float64 { return l.E })
 	assert.Less(t, low, 0.05)
 
-	once := curves(truth, 0)
+	once := sharedCurves(sharedTruth, 0, draw)
 	once[0][1] = Runs{once[0][1].X[:1], once[0][1].Y[:1]}
-	f, ok = FitShared(once, true)
+	f, ok := FitShared(once, true)
 	assert.True(t, ok)
 	_, low, _ = f.Interval(steeper)
 	assert.True(t, math.IsNaN(low))
-	_, ok = FitShared([][]Runs{once[0][:3], once[1][:2]}, true)
+}
+
+// TestFitSharedWants: more places than parameters, and two different x in each curve.
+func TestFitSharedWants(t *testing.T) {
+	c := sharedCurves(sharedTruth, 0, rand.New(rand.NewPCG(3, 4)))
+	_, ok := FitShared([][]Runs{c[0][:3], c[1][:2]}, true)
 	assert.False(t, ok, "five places, five parameters")
-	_, ok = FitShared([][]Runs{once[0][:3], once[1][:2]}, false)
+	_, ok = FitShared([][]Runs{c[0][:3], c[1][:2]}, false)
 	assert.True(t, ok)
-	_, ok = FitShared([][]Runs{once[0], once[1][:1]}, false)
+	_, ok = FitShared([][]Runs{c[0], {c[1][0], c[1][0]}}, false)
+	assert.False(t, ok, "one x")
+	_, ok = FitShared([][]Runs{c[0], nil}, false)
 	assert.False(t, ok)
 }
 
 // TestFitSharedCovers: of 95% intervals from three seeds about 95% hold the true difference of
 // exponents.
 func TestFitSharedCovers(t *testing.T) {
-	draw, held := rand.New(rand.NewPCG(5, 6)), 0
+	draw := rand.New(rand.NewPCG(5, 6))
+	truth, held := SharedLaw{0, []PowerLaw{{9, 0.12}, {9, 0.15}}}, 0
 	const times = 300
 	for range times {
-		curves := make([][]Runs, 2)
-		for i, law := range []PowerLaw{{9, 0.12}, {9, 0.15}} {
-			for _, x := range []float64{5e4, 1e5, 2e5, 5e5} {
-				var r Runs
-				for range 3 {
-					r.X, r.Y = append(r.X, x), append(r.Y, law.At(x)*math.Exp(0.01*draw.NormFloat64()))
-				}
-				curves[i] = append(curves[i], r)
-			}
-		}
-		f, _ := FitShared(curves, false)
-		_, low, high := f.Interval(func(l SharedLaw) float64 { return l.Laws[1].B - l.Laws[0].B })
-		if low <= 0.03 && 0.03 <= high {
+		f, _ := FitShared(sharedCurves(truth, 0.01, draw), false)
+		if _, low, high := f.Interval(steeper); low <= steeper(truth) && steeper(truth) <= high {
 			held++
 		}
 	}

@@ -42,13 +42,6 @@ func setMask(w *asm.Writer, count, scratch string) {
 	`, asm.Names{"count": count, "mask": w.Mask(), "low": asm.Quarter(w.Mask())})
 }
 
-func choose(condition bool, yes, no int) int {
-	if condition {
-		return yes
-	}
-	return no
-}
-
 // at returns the operand some bytes after the address in a register.
 func at(bytes int, register string) string { return fmt.Sprintf("%d(%s)", bytes, register) }
 

@@ -38,7 +38,7 @@ type routine struct {
 	kept      string // names of registers kept through the loop, besides those of the results
 	constants string // the constants that the work uses
 	rowFields string // names of the numbers that each row has in its scoreRow, if the routine handles a list of rows
-	rowsClear bool   // whether it clears what follows each row
+	clears    bool   // whether it clears what follows each row
 
 	start string           // sets the kept registers that are no result's
 	work  string           // handles one vector

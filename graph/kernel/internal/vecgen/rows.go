@@ -16,7 +16,7 @@ func overRows(r routine, fields string, clears bool) routine {
 	if clears {
 		r.doc = strings.TrimSuffix(r.doc, ".") + fmt.Sprintf(", and clears %d elements after the end.", rowsClear)
 	}
-	r.rowsClear = clears
+	r.clears = clears
 	r.work = strings.ReplaceAll(r.work, "store ", "storeWhole ")
 	r.rowFields = fields
 	return r
@@ -52,7 +52,7 @@ func (b *builder) emitRows() {
 		}
 	}
 	b.emitRow()
-	if b.rowsClear {
+	if b.clears {
 		b.emitClear()
 	}
 	b.Op("ADDQ", "$scoreRow_size", "R12")
