@@ -82,8 +82,8 @@ func TestScalingFindsThePowerLaw(t *testing.T) {
 	assert.NotContains(t, text, "Exponents over tokens, E fixed: no fit: ")
 }
 
-// TestScalingComparesExponents: two seeds around two laws above 1 give intervals, of the law with an
-// E that is fitted, and of that with an E of 0.
+// TestScalingComparesExponents: two seeds around two laws above 1 give intervals, for an E that is
+// fitted and for an E of 0.
 func TestScalingComparesExponents(t *testing.T) {
 	c := newLines(t, "seeds: 2\nseries: [{name: a}, {name: b}]\nexperiment: {kind: scaling, sizes: {a: [[model.layers=1], [model.layers=2], [model.layers=3]], b: [[model.layers=1], [model.layers=2], [model.layers=3]]}}")
 	var log []Record

@@ -36,8 +36,8 @@ type tokenSteps struct{ a, b, c int }
 func (x *block[T]) dense() tokenSteps { return tokenSteps{b: x.tile.k * x.n, c: x.m * x.n} }
 
 // multiplyTokens computes c = op(a) b + addend for each of several tokens, of a block as newBlock
-// returns it. Addends are as far apart as c. A nil addend means zero; it may be c, and all tokens may have the same
-// c, to which they are then added one after another.
+// returns it. Addends are as far apart as c. A nil addend means zero; it may be c, and all tokens
+// may have the same c, to which they are then added one after another.
 func (x *block[T]) multiplyTokens(tokens int, step tokenSteps, c, a, b, addend []T) {
 	if tokens == 1 {
 		x.multiply(c, a, b, addend)

@@ -207,6 +207,30 @@ func TestFitSharedCovers(t *testing.T) {
 	assert.InDelta(t, 0.94, float64(held)/times, 0.04)
 }
 
+// BenchmarkSharedLawFalseAlarms reports how often the rule of docs/protocol.md, part 5, finds two
+// exponents different that are equal:
+//
+//	go test ./internal/stats -run - -bench FalseAlarms -benchtime 400x
+func BenchmarkSharedLawFalseAlarms(b *testing.B) {
+	draw, found := rand.New(rand.NewPCG(7, 8)), 0
+	for b.Loop() {
+		curves := sharedCurves(SharedLaw{0.9, []PowerLaw{{12, 0.25}, {11, 0.25}}}, 0.006, draw)
+		f, _ := FitShared(curves, true)
+		_, least, _ := f.Interval(func(l SharedLaw) float64 { return l.E })
+		_, low, high := f.Interval(steeper)
+		differ := low > 0 || high < 0
+		if differ && least == 0 {
+			f, _ = FitShared(curves, false)
+			_, low, high = f.Interval(steeper)
+			differ = low > 0 || high < 0
+		}
+		if differ {
+			found++
+		}
+	}
+	b.ReportMetric(float64(found)/float64(b.N), "found/op")
+}
+
 // paired are eight differences whose interval and p-value SciPy 1.16 has, too: bootstrap by BCa,
 // and permutation_test of the samples.
 var paired = []float64{-0.21, -0.1, -0.35, -0.05, 0.04, -0.6, -0.12, -0.2}
