@@ -164,10 +164,9 @@ func TestTheCards(t *testing.T) {
 	slices.SortFunc(eight, func(a, b string) int { return cmp.Compare(below(b, plain, 8).Mean, below(a, plain, 8).Mean) })
 	require.Len(t, eight, 7)
 	require.Equal(t, "quickstart", eight[1])
-	assert.Contains(t, page, fmt.Sprintf("the RMT ends %s nats below the transformer and Deep Delta Learning %s (8 seeds), five others hardly below",
-		estimate(below(eight[1], plain, 8)), estimate(below(eight[0], plain, 8))))
-	assert.Less(t, below(eight[2], plain, 8).Mean, 0.05)
-	assert.Contains(t, page, fmt.Sprintf("by Muon %.2f and %.2f (3 seeds)", below(eight[1]+"-muon", plain+"-muon", 3).Mean, below(eight[0]+"-muon", plain+"-muon", 3).Mean))
+	assert.Contains(t, page, fmt.Sprintf("the RMT ends %s nats below the transformer, of which", estimate(below(eight[1], plain, 8))))
+	assert.Contains(t, page, fmt.Sprintf("Deep Delta Learning ends %s below, five others with 8 seeds at most %.3f.", estimate(below(eight[0], plain, 8)), below(eight[2], plain, 8).Mean))
+	assert.Contains(t, page, fmt.Sprintf("With Muon the two gain %.2f and %.2f (3 seeds)", below(eight[1]+"-muon", plain+"-muon", 3).Mean, below(eight[0]+"-muon", plain+"-muon", 3).Mean))
 	modern, modernMuon := below("quickstart-rmt-modern", "quickstart-modern", 3), below("quickstart-rmt-modern-muon", "quickstart-modern-muon", 3)
 	assert.Less(t, modern.Mean, 2*modern.Error, "the RMT gains nothing on the modern block")
 	assert.Negative(t, modernMuon.Mean, "nor by Muon")
@@ -195,7 +194,7 @@ func TestALargerStream(t *testing.T) {
 		}
 		keys, rest = append(keys, below("rmt-32", "rmt-8")), append(rest, below("rmt-8", "vector"))
 	}
-	assert.Contains(t, page("README.md"), "Keys four times as long bring the RMT ["+keys[1]+"](docs/experiments.md) of that")
+	assert.Contains(t, page("README.md"), "keys four times as long bring ["+keys[1]+"](docs/experiments.md);")
 	assert.Contains(t, page("docs/experiments.md"), "32 keys end "+keys[0]+" and "+keys[1]+" nats below 8")
 	assert.Contains(t, page("docs/experiments.md"), "the RMT already ends "+rest[0]+" and "+rest[1]+" nats lower")
 	assert.Contains(t, page("docs/log.md"), "ends "+keys[0]+" nats below the one with 8 at width 64, and "+keys[1]+" at width 128")
@@ -237,7 +236,7 @@ func TestCapacity(t *testing.T) {
 	}
 	others := slices.Compact(slices.Clone(loads[3:]))
 	require.Len(t, others, 1)
-	assert.Contains(t, strings.Join(strings.Fields(read(t, "README.md")), " "), fmt.Sprintf("to copy %s to %s tokens through one token's stream, other designs %s.", loads[0], loads[2], others[0]))
+	assert.Contains(t, strings.Join(strings.Fields(read(t, "README.md")), " "), fmt.Sprintf("to copy %s to %s tokens through one token's stream, four other designs %s.", loads[0], loads[2], others[0]))
 }
 
 func estimate(e stats.Estimate) string { return fmt.Sprintf("%.3f ± %.3f", e.Mean, e.Error) }
