@@ -129,34 +129,28 @@ func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 	t.tokens.each(lo, hi, func(first, end int) {
 		for i := first; i < end; i += t.atOnce {
 			n := min(t.atOnce, end-i)
-			t.prefetch(i+ahead, n)
-			t.gradients(&w, i, n)
+			t.gradients(&w, i, n, ahead)
 		}
 	}, dgain, dkeys)
 }
 
-// prefetch starts loading n tokens from token i on.
-func (t *normReadBackward[T]) prefetch(i, n int) {
-	size := t.d.Dk * t.d.Dv
-	t.x.prefetchTokens(i, n, size)
-	t.dout.prefetchTokens(i, n, t.d.R*t.d.Dv)
-	t.addend.prefetchTokens(i, n, size)
-}
-
 // gradients computes dx of n tokens from token i on, and adds their terms to the gradients of keys
 // and gain.
-func (t *normReadBackward[T]) gradients(w *normReadWork[T], i, n int) {
+func (t *normReadBackward[T]) gradients(w *normReadWork[T], i, n, ahead int) {
 	size, outSize := t.d.Dk*t.d.Dv, t.d.R*t.d.Dv
 	dout := t.dout.read(t.path, w.dout, i*outSize, n*outSize) // [n, R, Dv]
+	t.x.prefetchTokens(i+ahead, n, size)
 	for j := range n {
 		t.normalize(w, i, j)
 	}
+	t.dout.prefetchTokens(i+ahead, n, outSize)
 	if w.dkeys != nil {
 		t.dkeys.add(w.worker, n, w.dkeys, dout, w.xn)
 	}
 	if t.dx.none() && w.dgain == nil {
 		return
 	}
+	t.addend.prefetchTokens(i+ahead, n, size)
 	w.store.multiplyTokens(n, w.store.dense(), w.dxn, t.keys, dout, nil)
 	for j := range n {
 		at := (i + j) * size
