@@ -217,6 +217,28 @@ func TestDepth(t *testing.T) {
 	}
 }
 
+// TestScaling: the tables of docs/experiments.md have the losses and exponents of the report, and
+// the README its share of the FLOPs.
+func TestScaling(t *testing.T) {
+	page, report := read(t, "docs/experiments.md"), read(t, "studies/scaling-bytes/report.md")
+	sizes := regexp.MustCompile(`(?m)^\| \S+ size\d \| \S+ \| (\S+) \| \S+ \| (\S+) \| (\S+) \| \S+ \| 3 \| (\S+ ± \S+) \|`).FindAllStringSubmatch(report, -1)
+	require.Len(t, sizes, 8)
+	for i := range 4 {
+		row := append(sizes[i][1:5:5], sizes[4+i][1:]...) // both series side by side
+		assert.Contains(t, page, "\n| "+strings.Join(row, " | ")+" |\n")
+	}
+	laws := regexp.MustCompile(`(?m)^\| \S+ \| (?:non-embedding )?(parameters|training FLOPs) \| (\d\S+) \| (\S.*?) \| \S+ \| (\S+) \| (\S+) \| (\S.*) \|$`).FindAllStringSubmatch(report, -1)
+	require.Len(t, laws, 8)
+	for i := 0; i < 8; i += 2 {
+		first, second := laws[i], laws[i+1]
+		assert.Contains(t, page, fmt.Sprintf("\n| %s | %s | %s | %s | %s | %s | %s |\n", first[1], first[2], first[3], first[4], second[4], second[5], second[6]))
+	}
+	share := regexp.MustCompile(`(?m)^\| \S+ \| training FLOPs \| 0\.(\d\d) \| (\S+ to \S+) \|$`).FindStringSubmatch(report)
+	require.NotNil(t, share)
+	assert.Contains(t, page, fmt.Sprintf("0.%s (%s) of the\nFLOPs", share[1], share[2]))
+	assert.Contains(t, strings.Join(strings.Fields(read(t, "README.md")), " "), fmt.Sprintf("it needs %s%% of the FLOPs for the same loss", share[1]))
+}
+
 // TestCapacity: the table of docs/experiments.md has the thresholds of the report, and the README
 // the range of the first three and all others'.
 func TestCapacity(t *testing.T) {
