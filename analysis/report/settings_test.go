@@ -88,8 +88,11 @@ func told(t *testing.T, m *Model, a Analysis, with string, more ...string) strin
 	require.NoError(t, settings.SetDefaults(a))
 	flags, err := settings.NewFlags(a)
 	require.NoError(t, err)
-	if steer, ok := a.(*Steer); ok {
-		steer.Toward = "a"
+	switch a := a.(type) {
+	case *Steer:
+		a.Toward = "a"
+	case *Lens:
+		a.Tuned.Steps, a.Tuned.Tokens = 4, 1024 // by default it trains for seconds
 	}
 	if name, value, found := strings.Cut(with, "="); found {
 		more = append([]string{name, value}, more...)
