@@ -376,6 +376,7 @@ func TestBadConfigs(t *testing.T) {
 		{head + series + "experiment: {kind: reach, evaluations: 1}\n", "x.yaml:3: experiment.evaluations: want >= 2, got 1"},
 		{head + variants + "set:\n- train.lr=1e-3\n- train.setps=3\n" + series, `x.yaml:5: set[1]: train.setps=3: unknown key`},
 		{head + variants + "series: [{name: a, set: [train.accumulate=2, device.ranks=2]}]\n", "x.yaml:3: series[0].set[1]: device.ranks=2: want 1 in an experiment"},
+		{head + variants + "series: [{name: a, set: [train.log_mixing=5]}]\n", "x.yaml:3: series[0].set[0]: train.log_mixing=5: a: matrix stream: want a stream with mixing coefficients"},
 		{head + variants + "series:\n- name: a\n  set: [model.layers=1, model.stream.dk=0]\n", "x.yaml:5: series[0].set[1]: model.stream.dk=0: "},
 		{head + variants + "series: [{name: a, set: [fast]}]\n", "x.yaml:3: series[0].set[0]: fast: want key=value"},
 		{head + series + variants + "rates: brackt\n", `x.yaml:4: rates: want one of config, bracket, got "brackt"; did you mean bracket?`},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/runconfig"
@@ -84,7 +85,10 @@ func (c *Config) Plan(ctx context.Context, zoo models.Zoo, out string) (*Plan, e
 		return nil, setupError(err)
 	}
 	for _, c := range p.cells { // find errors in any run before the first is trained
-		if c.first, err = c.at(0, p.Config.tuningSeed()); err != nil {
+		if c.first, err = c.at(0, p.Config.tuningSeed()); err == nil {
+			err = c.checkMixing()
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -148,6 +152,19 @@ func (c *cell) at(rate float64, seed uint64) (*Planned, error) {
 	}
 	c.planned[r.Name] = r
 	return r, nil
+}
+
+// checkMixing refuses train.log_mixing for a stream that has no coefficients.
+func (c *cell) checkMixing() error {
+	run := c.first.Run
+	if run.Train.LogMixing == 0 {
+		return nil
+	}
+	err := mixing.Check(run.Spec())
+	if errors.Is(err, mixing.ErrNone) {
+		err = &settings.Error{Key: "train.log_mixing", Problem: fmt.Sprintf("%s: %v", c.Name(), err)}
+	}
+	return setupError(c.plan.Config.located(err, c.settings))
 }
 
 // settle reads the run with its settings and with those that follow from the experiment's config.

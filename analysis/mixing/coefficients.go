@@ -47,13 +47,9 @@ func (p place) matrix(token int) []float64 {
 // Run runs a model on a row of token ids and keeps its coefficients. For a stream without any it
 // returns an error that wraps ErrNone.
 func Run(store *graph.Store, c models.Spec, ids []int32) (*Coefficients, error) {
-	sketch, err := cache.Sketch(store, c)
+	s, mixings, err := mixings(store, c)
 	if err != nil {
 		return nil, err
-	}
-	mixings := stream.Mixings(sketch.Stream())
-	if len(mixings) == 0 {
-		return nil, errors.Wrapf(ErrNone, "%s stream", c.Stream.Name())
 	}
 	var names []string
 	for _, m := range mixings {
@@ -66,7 +62,7 @@ func Run(store *graph.Store, c models.Spec, ids []int32) (*Coefficients, error) 
 		return nil, err
 	}
 	all := &Coefficients{Tokens: run.Tokens()}
-	if d, ok := sketch.Stream().(stream.DepthReader); ok {
+	if d, ok := s.(stream.DepthReader); ok {
 		all.sources, all.reads = d.DepthReads()
 	}
 	for _, m := range mixings {
@@ -82,11 +78,40 @@ func Run(store *graph.Store, c models.Spec, ids []int32) (*Coefficients, error) 
 
 // Start returns the coefficients of a model before its first step, from a seed.
 func Start(c models.Spec, seed uint64, ids []int32) (*Coefficients, error) {
-	store := graph.NewStore(tensor.Float32, seed)
-	if _, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: store}); err != nil {
+	store, err := begin(c, seed)
+	if err != nil {
 		return nil, err
 	}
 	return Run(store, c, ids)
+}
+
+// Check returns an error that wraps ErrNone if a model's stream has no coefficients.
+func Check(c models.Spec) error {
+	store, err := begin(c, 0)
+	if err == nil {
+		_, _, err = mixings(store, c)
+	}
+	return err
+}
+
+// begin returns a model's parameters before its first step.
+func begin(c models.Spec, seed uint64) (*graph.Store, error) {
+	store := graph.NewStore(tensor.Float32, seed)
+	_, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: store})
+	return store, err
+}
+
+// mixings returns a model's stream, and its coefficients.
+func mixings(store *graph.Store, c models.Spec) (stream.Stream, []stream.Mixing, error) {
+	sketch, err := cache.Sketch(store, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := stream.Mixings(sketch.Stream())
+	if len(all) == 0 {
+		return nil, nil, errors.Wrapf(ErrNone, "%s stream", c.Stream.Name())
+	}
+	return sketch.Stream(), all, nil
 }
 
 // unpack copies the matrices of a hook's values into [tokens, rows, columns]. The values of one
