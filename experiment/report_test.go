@@ -77,7 +77,7 @@ func TestScalingFindsThePowerLaw(t *testing.T) {
 
 	log[4].Loss = eval.Number(math.NaN())
 	text = c.Report(log).Text()
-	assert.Contains(t, text, "a size3: all runs diverged")
+	assert.Contains(t, text, "a size3: all runs diverged, and the laws leave it out.")
 	assert.Contains(t, text, "Exponents over tokens, E fitted: no fit: ", "five places, five parameters")
 	assert.NotContains(t, text, "Exponents over tokens, E fixed: no fit: ")
 }

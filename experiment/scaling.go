@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/stats"
 )
@@ -63,8 +61,6 @@ func axes() []axis {
 func (s Scaling) Report(r *Results) (out Report) {
 	laws := figure.NewTable("Power laws, loss = A x^-B, with 95% intervals (Student's t) that take the law for true", "llrrr", "series", "x", "A", "B", "95% of B")
 	needs := figure.NewTable("What a series needs of what the first one needs, for the loss that the first one's law has at its largest size", "llrr", "series", "x", "share", "95%")
-	exponents := figure.NewTable("Exponents: power laws above an irreducible loss that all series share, loss = E + A x^-B, and with an E of 0; 95% by a bootstrap over seeds",
-		"llrrrrrr", "series", "x", "E", "95%", "A", "B", "B minus the first one's", "95%")
 	panels := figure.Panels{Across: 2, OwnAxes: true}
 	for _, a := range axes() {
 		chart := figure.Lines{XLabel: a.name, YLabel: "validation loss (nats a token)", LogX: true, LogY: true}
@@ -85,56 +81,12 @@ func (s Scaling) Report(r *Results) (out Report) {
 				needs.Row(name, a.name, number(share, "%.2f"), interval(low, high, "%.2f"))
 			}
 		}
-		for _, above := range []bool{true, false} {
-			if err := r.exponents(&exponents, a, above); err != nil {
-				out.Notes = append(out.Notes, err.Error())
-			}
-		}
 		panels.Charts = append(panels.Charts, chart)
 	}
-	for _, c := range r.cells {
-		if len(c.losses()) == 0 {
-			out.Notes = append(out.Notes, c.Name()+": all runs diverged, and no law takes account of them.")
-		}
-	}
+	exponents, notes := r.exponents()
+	out.Notes = append(out.Notes, notes...)
 	out.Picture, out.Tables = panels, []figure.Table{r.Table("Runs: means over seeds, ± standard errors"), laws, exponents, needs}
 	return out
-}
-
-// exponents adds a row for each series, of a law that all series share above an irreducible loss,
-// or above 0. It returns an error if there is no such law.
-func (r *Results) exponents(t *figure.Table, a axis, above bool) error {
-	var curves [][]stats.Runs
-	for _, series := range r.plan.series {
-		var curve []stats.Runs
-		for _, c := range r.of(series.Name) {
-			if runs := (stats.Runs{X: c.values(a.of), Y: c.losses()}); len(runs.Y) > 0 {
-				curve = append(curve, runs)
-			}
-		}
-		curves = append(curves, curve)
-	}
-	fit, ok := stats.FitShared(curves, above)
-	ofE := "fixed"
-	if above {
-		ofE = "fitted"
-	}
-	if !ok {
-		return errors.Errorf("Exponents over %s, E %s: no fit: want two different values in each series, and more sizes in all than the law has parameters.", a.name, ofE)
-	}
-	e, eLow, eHigh := fit.Interval(func(l stats.SharedLaw) float64 { return l.E })
-	if above {
-		ofE = interval(eLow, eHigh, "%.3g")
-	}
-	for i, series := range r.plan.series {
-		difference, low, high := fit.Interval(func(l stats.SharedLaw) float64 { return l.Laws[i].B - l.Laws[0].B })
-		larger, ofLarger := "-", "-"
-		if i > 0 {
-			larger, ofLarger = number(difference, "%+.4f"), interval(low, high, "%+.4f")
-		}
-		t.Row(series.Name, a.name, number(e, "%.3f"), ofE, number(fit.Laws[i].A, "%.4g"), number(fit.Laws[i].B, "%.4f"), larger, ofLarger)
-	}
-	return nil
 }
 
 // law is the power law of a series, with the points it was fitted to.

@@ -47,7 +47,7 @@ func (p place) matrix(token int) []float64 {
 // Run runs a model on a row of token ids and keeps its coefficients. For a stream without any it
 // returns an error that wraps ErrNone.
 func Run(store *graph.Store, c models.Spec, ids []int32) (*Coefficients, error) {
-	s, mixings, err := mixings(store, c)
+	s, mixings, err := findMixings(store, c)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func Run(store *graph.Store, c models.Spec, ids []int32) (*Coefficients, error) 
 
 // Start returns the coefficients of a model before its first step, from a seed.
 func Start(c models.Spec, seed uint64, ids []int32) (*Coefficients, error) {
-	store, err := begin(c, seed)
+	store, err := atStart(c, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -87,22 +87,23 @@ func Start(c models.Spec, seed uint64, ids []int32) (*Coefficients, error) {
 
 // Check returns an error that wraps ErrNone if a model's stream has no coefficients.
 func Check(c models.Spec) error {
-	store, err := begin(c, 0)
+	store, err := atStart(c, 0)
 	if err == nil {
-		_, _, err = mixings(store, c)
+		_, _, err = findMixings(store, c)
 	}
 	return err
 }
 
-// begin returns a model's parameters before its first step.
-func begin(c models.Spec, seed uint64) (*graph.Store, error) {
+// atStart returns a model's parameters before its first step.
+func atStart(c models.Spec, seed uint64) (*graph.Store, error) {
 	store := graph.NewStore(tensor.Float32, seed)
 	_, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: store})
 	return store, err
 }
 
-// mixings returns a model's stream, and its coefficients.
-func mixings(store *graph.Store, c models.Spec) (stream.Stream, []stream.Mixing, error) {
+// findMixings returns a model's stream, and which coefficients it has, or an error that wraps
+// ErrNone.
+func findMixings(store *graph.Store, c models.Spec) (stream.Stream, []stream.Mixing, error) {
 	sketch, err := cache.Sketch(store, c)
 	if err != nil {
 		return nil, nil, err

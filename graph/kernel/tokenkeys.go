@@ -43,11 +43,11 @@ func (k *TokenKeys[T]) Grad(p *Pool, dc, x, y []T, d TokenKeysParams) {
 }
 
 func (k *TokenKeys[T]) run(p *Pool, t tokenProducts[T], d TokenKeysParams) {
-	t.stream, t.workers = d.Dk*d.Dv, k.task.workers
+	t.stream, t.workers, t.rooms = d.Dk*d.Dv, k.task.workers, k.task.rooms
 	if t.turn {
 		t.workers = growRows(t.workers, p, d.M*d.Dv)
 	}
-	t.ready(p, k.task.rooms)
+	t.ready(p)
 	k.task = t
 	p.Do(d.Tokens, &k.task)
 }

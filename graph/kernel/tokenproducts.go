@@ -32,13 +32,12 @@ func (t *tokenProducts[T]) sizes() (a, b, out int) {
 }
 
 // ready makes room for a run.
-func (t *tokenProducts[T]) ready(p *Pool, rooms rooms[T]) {
+func (t *tokenProducts[T]) ready(p *Pool) {
 	a, b, out := t.sizes()
 	t.atOnce = 1
 	if !t.turn {
 		t.atOnce = tokensAtOnce[T](a + b + 2*out) // with the addend
 	}
-	t.rooms = rooms
 	t.rooms.ready(p, t.atOnce*(a+b+out), t.out, t.addend, t.a, t.b)
 }
 

@@ -22,7 +22,7 @@ func (k *WriteGrad[T]) Run(p *Pool, dy Rows[T], dkeys []T, g Rows[T], keys []T, 
 	t.read = tokenProducts[T]{block: newBlock[T](k.path, r, dv, dk, false), rooms: t.read.rooms, out: dy, b: g, stream: dk * dv}
 	if !dy.none() {
 		t.read.out, t.read.shared = dy.first(tokens*r*dv), keys[:r*dk]
-		t.read.ready(p, t.read.rooms)
+		t.read.ready(p)
 	}
 	t.y, t.g = y, g
 	if dkeys != nil {
