@@ -27,8 +27,9 @@ type Device struct {
 	profile   profile
 	args      [maxArgs]arg            // arguments of the last launch
 	params    [maxArgs]unsafe.Pointer // pointers to args
-	product   cublas.GemmEx           // the last product
-	used      int64                   // number of allocated bytes
+	product   cublas.GemmEx           // the last product by cuBLAS
+	matmuls   matmuls
+	used      int64 // number of allocated bytes
 }
 
 var _ Executor = (*Device)(nil)
@@ -39,11 +40,15 @@ func Open(o Options) (*Device, error) {
 	if o.Precision == "" {
 		o.Precision = PrecisionTF32
 	}
+	m, err := newMatmuls()
+	if err != nil {
+		return nil, err
+	}
 	g, err := openGPU(o.Ordinal)
 	if err != nil {
 		return nil, err
 	}
-	return &Device{gpu: g, precision: o.Precision}, nil
+	return &Device{gpu: g, precision: o.Precision, matmuls: m}, nil
 }
 
 // Name returns the GPU's name.
@@ -59,6 +64,7 @@ func (d *Device) Enter() (leave func(), err error) {
 		return nil, err
 	}
 	d.scratch.reset(d)
+	d.matmuls.workspace = Array{}
 	if err := d.profile.note(Work{}); err != nil {
 		d.context.Unlock()
 		return nil, err
@@ -88,12 +94,13 @@ func (d *Device) Synchronize() error {
 	})
 }
 
-// Close frees the scratch memory and events; arrays from Alloc must be freed by their owners.
-// Context, kernels and cuBLAS stay open for the program's other Devices.
+// Close frees the scratch memory, events and plans of products; arrays from Alloc must be freed by
+// their owners. Context, kernels and cuBLAS stay open for the program's other Devices.
 func (d *Device) Close() error {
 	return d.within(func() error {
 		d.scratch.free(d)
 		d.profile.free()
+		d.matmuls.close()
 		return nil
 	})
 }

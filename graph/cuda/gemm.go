@@ -20,11 +20,7 @@ func (d *Device) Gemm(g Gemm) error {
 		return err
 	}
 	d.products.Lock()
-	if g.Epilogue != NoEpilogue {
-		err = d.matmul(handle, g)
-	} else {
-		err = d.gemm(handle, g)
-	}
+	err = d.multiply(handle, g)
 	d.products.Unlock()
 	if err != nil || !d.profile.on {
 		return err
@@ -33,7 +29,7 @@ func (d *Device) Gemm(g Gemm) error {
 	return d.profile.note(Work{Product: &noted, Bytes: g.Bytes()})
 }
 
-// gemm starts a product without an epilogue.
+// gemm starts a product without an epilogue, by cuBLAS.
 func (d *Device) gemm(handle *cublas.Handle, g Gemm) error {
 	x := &d.product
 	*x = cublas.GemmEx{

@@ -43,7 +43,7 @@ const (
 
 func (e Epilogue) String() string { return []string{"none", "GELU", "GELU's derivative"}[e] }
 
-// MatmulWorkspace is the scratch memory of a product with an epilogue, in bytes: as much as NVIDIA
+// MatmulWorkspace is the scratch memory of a product by cuBLASLt, in bytes: as much as NVIDIA
 // recommends for an H100.
 const MatmulWorkspace = 32 << 20
 
@@ -89,7 +89,7 @@ func (g Gemm) String() string {
 	return text
 }
 
-// fusible tells whether cuBLASLt may run the product with its epilogue: operands must be bfloat16,
+// fusible tells whether cuBLASLt may run the product, with its epilogue: operands must be bfloat16,
 // with rows at multiples of 16 bytes.
 func (g Gemm) fusible() bool { return g.A.Type == BF16 && g.Aligned() && Aligned16(g.Aux) }
 

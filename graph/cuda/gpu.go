@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"fmt"
 	"os"
 	"sync"
 
@@ -15,17 +16,17 @@ import (
 // to make, the kernels loaded into it, and cuBLAS. A program has one, which its first Device opens
 // and which stays open until the program ends.
 type gpu struct {
-	device  cu.Device
-	ordinal int
-	name    string
-	context cu.CUContext
+	device     cu.Device
+	ordinal    int
+	name       string
+	capability string // "9.0"
+	context    cu.CUContext
 
 	products sync.Mutex // held while a product starts: the handle keeps its factors
 
 	mu      sync.Mutex // guards the fields below: Devices may be used at the same time
 	kernels map[string]*kernel
 	blas    *cublas.Handle
-	plans   map[cublas.MatmulShape]*cublas.Matmul // a nil entry: cuBLASLt has no such product
 }
 
 // programGPU is the program's GPU, once a Device has been opened.
@@ -56,11 +57,11 @@ func openGPU(ordinal int) (*gpu, error) {
 	if err := checkFolder(folder); err != nil {
 		return nil, err
 	}
-	capability, err := device.Attributes(cu.ComputeCapabilityMajor)
+	capability, err := device.Attributes(cu.ComputeCapabilityMajor, cu.ComputeCapabilityMinor)
 	if err != nil {
 		return nil, err
 	}
-	g := &gpu{device: device, ordinal: ordinal, kernels: indexKernels(folder, capability[0]), plans: map[cublas.MatmulShape]*cublas.Matmul{}}
+	g := &gpu{device: device, ordinal: ordinal, kernels: indexKernels(folder, capability[0]), capability: fmt.Sprintf("%d.%d", capability[0], capability[1])}
 	if g.name, err = device.Name(); err != nil {
 		return nil, err
 	}

@@ -208,3 +208,46 @@ func TestGemmIsFast(t *testing.T) {
 	t.Logf("%v", best)
 	require.Less(t, best, 50*time.Millisecond)
 }
+
+// TestMatmulAlgorithms: cuBLASLt proposes algorithms that fit the workspace, and takes only its own
+// for the same shape.
+func TestMatmulAlgorithms(t *testing.T) {
+	newDevice(t)
+	h := newHandle(t)
+	s := cublas.MatmulShape{M: 8, N: 8, K: 8, Type: cublas.R16BF, LDA: 8, LDB: 8, DType: cublas.R16BF, LDD: 8,
+		Epilogue: cublas.NoEpilogue, Compute: cublas.Compute32F, Workspace: 1 << 20}
+	plan := func(most int) *cublas.Matmul {
+		m, err := h.PlanMatmul(s, most)
+		require.NoError(t, err)
+		t.Cleanup(m.Close)
+		return m
+	}
+	require.Equal(t, 1, plan(1).Algorithms())
+	all := plan(99)
+	require.Equal(t, cublas.MostAlgorithms, all.Algorithms())
+	all.Use(6)
+	other := s
+	other.N = 16
+	for _, c := range []struct {
+		shape     cublas.MatmulShape
+		algorithm cublas.MatmulAlgorithm
+		works     bool
+	}{{s, all.Algorithm(), true}, {other, all.Algorithm(), false}, {s, cublas.MatmulAlgorithm{9}, false}} {
+		m, err := h.RestoreMatmul(c.shape, c.algorithm)
+		require.Equal(t, c.works, err == nil, err)
+		if c.works {
+			require.Equal(t, c.algorithm, m.Algorithm())
+			m.Close()
+		}
+	}
+	s.Workspace = 1<<20 - 1
+	require.Equal(t, 4, plan(8).Algorithms())
+	_, err := h.RestoreMatmul(s, all.Algorithm())
+	require.ErrorIs(t, err, cublas.NotSupported)
+	s.Compute = cublas.Compute64F
+	_, err = h.PlanMatmul(s, 8)
+	require.ErrorIs(t, err, cublas.NotSupported)
+	version, err := cublas.MatmulVersion()
+	require.NoError(t, err)
+	require.Equal(t, 120103, version)
+}

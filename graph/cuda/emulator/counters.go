@@ -5,6 +5,7 @@ package emulator
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ebitengine/purego"
 	"github.com/pkg/errors"
@@ -21,10 +22,12 @@ type Moved struct {
 	Up, Down, Copied, Filled                   uint64 // bytes: host to device, device to host, device to device, set
 	Uploads, Downloads                         uint64 // calls
 	Allocations, Frees                         uint64
-	KernelLaunches, Products, Synchronisations uint64 // Products are calls of cuBLAS
-	Contexts, Modules, Handles                 uint64 // numbers made; Handles are cuBLAS's
-	Events                                     uint64 // recorded events
-	InUse, Peak                                uint64 // bytes of device memory
+	KernelLaunches, Products, Synchronisations uint64    // Products are calls of cuBLAS
+	Contexts, Modules, Handles                 uint64    // numbers made; Handles are cuBLAS's
+	Events                                     uint64    // recorded events
+	Choices                                    uint64    // calls in which cuBLASLt proposed algorithms
+	Algorithms                                 [9]uint64 // products by their algorithm: cuBLAS's own, then cuBLASLt's
+	InUse, Peak                                uint64    // bytes of device memory
 }
 
 // library is the open stand-in of the driver: its functions for tests, which a real driver does not
@@ -34,6 +37,7 @@ type library struct {
 	launches, failure func(text *byte, room uint64) (needed uint64)
 	reset             func()
 	lose              func(failure int32)
+	delay             func(algorithm int32, milliseconds float64)
 }
 
 func openLibrary(path string) (*library, error) {
@@ -44,7 +48,7 @@ func openLibrary(path string) (*library, error) {
 	l := &library{}
 	for name, function := range map[string]any{
 		"emulatorTotals": &l.totals, "emulatorLaunches": &l.launches, "emulatorReset": &l.reset,
-		"emulatorLose": &l.lose, "emulatorFailure": &l.failure,
+		"emulatorLose": &l.lose, "emulatorFailure": &l.failure, "emulatorDelay": &l.delay,
 	} {
 		purego.RegisterLibFunc(function, handle, name)
 	}
@@ -92,6 +96,20 @@ func text(read func(text *byte, room uint64) (needed uint64)) string {
 func ResetCounters() {
 	if l := opened(); l != nil {
 		l.reset()
+	}
+}
+
+// Delay makes products take longer on the device's clock, which events read, by their algorithm:
+// cuBLAS's own, then cuBLASLt's. No time passes. Delay() undoes it.
+func Delay(products ...time.Duration) {
+	if l := opened(); l != nil {
+		for i := range (Moved{}).Algorithms {
+			milliseconds := 0.0
+			if i < len(products) {
+				milliseconds = products[i].Seconds() * 1000
+			}
+			l.delay(int32(i), milliseconds)
+		}
 	}
 }
 

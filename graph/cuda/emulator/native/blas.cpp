@@ -11,7 +11,8 @@
 
 extern "C" int cuCtxGetCurrent(void **context);
 extern "C" void emulatorHandle(int by);
-extern "C" int emulatorProduct(const uint64_t addresses[4], const uint64_t bytes[4]);
+extern "C" int emulatorProduct(const uint64_t addresses[5], const uint64_t bytes[5], int algorithm);
+extern "C" void emulatorChoice();
 
 namespace {
 
@@ -41,6 +42,8 @@ struct Gemm {
   int batch, compute;
   int epilogue = kNone;  // of products in float, with aux, which is like c
   Operand aux = {};
+  int algorithm = 0;  // 0 is cuBLAS's own, others are cuBLASLt's
+  uint64_t workspace = 0, workspace_bytes = 0;
 };
 
 uint64_t size_of(int type) { return type == k64F ? 8 : type == k32F ? 4 : 2; }
@@ -234,11 +237,11 @@ uint64_t extent(const Operand &o, int rows, int columns, int batch) {
 }
 
 bool on_device(const Gemm &g) {
-  uint64_t addresses[4] = {g.a.address, g.b.address, g.c.address, g.aux.address};
-  uint64_t bytes[4] = {extent(g.a, g.trans_a ? g.k : g.m, g.trans_a ? g.m : g.k, g.batch),
+  uint64_t addresses[5] = {g.a.address, g.b.address, g.c.address, g.aux.address, g.workspace};
+  uint64_t bytes[5] = {extent(g.a, g.trans_a ? g.k : g.m, g.trans_a ? g.m : g.k, g.batch),
                        extent(g.b, g.trans_b ? g.n : g.k, g.trans_b ? g.k : g.n, g.batch), extent(g.c, g.m, g.n, g.batch),
-                       g.epilogue == kNone ? 0 : extent(g.aux, g.m, g.n, 1)};
-  return emulatorProduct(addresses, bytes) == 0;
+                       g.epilogue == kNone ? 0 : extent(g.aux, g.m, g.n, 1), g.workspace_bytes};
+  return emulatorProduct(addresses, bytes, g.algorithm) == 0;
 }
 
 std::mutex mutex;
@@ -272,6 +275,29 @@ struct Layout {
   uint64_t rows, columns;
   int64_t ld;
 };
+
+struct Preference {
+  uint64_t workspace = 0;   // bytes
+  uint32_t reductions = 7;  // a mask, of which 2 keeps the sums of parts in the computing type
+};
+
+// An Algorithm is cuBLASLt's, for one product.
+struct Algorithm {
+  uint64_t number, product, unused[6];
+};
+
+// A Proposal is a cublasLtMatmulHeuristicResult_t.
+struct Proposal {
+  Algorithm algorithm;
+  uint64_t workspace;
+  int state;
+  float waves;
+  int reserved[4];
+};
+
+constexpr int kAlgorithms = 8;
+constexpr int kReducing = 5;  // algorithms from this number on split K, and have a workspace
+constexpr int kRounding = 8;  // this one rounds the sums of the parts to the result's type, the others keep them in the computing type
 
 uint64_t address_of(const void *p) { return reinterpret_cast<uint64_t>(p); }
 
@@ -375,17 +401,24 @@ EXPORT int cublasLtMatrixLayoutDestroy(void *layout) {
 }
 
 EXPORT int cublasLtMatmulPreferenceCreate(void **preference) {
-  *preference = new uint64_t(0);
+  *preference = new Preference;
   return kSuccess;
 }
 
 EXPORT int cublasLtMatmulPreferenceDestroy(void *preference) {
-  delete static_cast<uint64_t *>(preference);
+  delete static_cast<Preference *>(preference);
   return kSuccess;
 }
 
-EXPORT int cublasLtMatmulPreferenceSetAttribute(void *, int attribute, const void *, size_t bytes) {
-  return attribute == 1 ? (bytes == 8 ? kSuccess : kInvalidValue) : attribute >= 5 && attribute <= 8 && bytes == 4 ? kSuccess : kInvalidValue;
+EXPORT int cublasLtMatmulPreferenceSetAttribute(void *preference, int attribute, const void *value, size_t bytes) {
+  Preference *p = static_cast<Preference *>(preference);
+  if (bytes != (attribute == 1 ? 8 : 4)) return kInvalidValue;
+  switch (attribute) {
+    case 1: memcpy(&p->workspace, value, 8); return kSuccess;
+    case 3: memcpy(&p->reductions, value, 4); return kSuccess;
+    case 5: case 6: case 7: case 8: return kSuccess;
+    default: return kInvalidValue;
+  }
 }
 
 namespace {
@@ -400,26 +433,70 @@ Gemm matmul(const Description *d, const Layout *a, const Layout *b, const Layout
   return g;
 }
 
+// algorithm_of is the algorithm with a number, from 1, of a product: it holds for products of the same shape only.
+Algorithm algorithm_of(const Gemm &g, int number) {
+  uint64_t product = 14695981039346656037u;
+  for (int x : {int(g.trans_a), int(g.trans_b), g.m, g.n, g.k, g.a.type, g.a.ld, g.b.ld, g.c.type, g.c.ld, g.epilogue}) {
+    product = (product ^ static_cast<uint32_t>(x)) * 1099511628211u;
+  }
+  return {static_cast<uint64_t>(number), product};
+}
+
+uint64_t workspace_of(int algorithm) { return algorithm < kReducing ? 0 : 1 << 20; }
+
+// number_of is an algorithm's number, 0 if the product has no such algorithm.
+int number_of(const Gemm &g, const Algorithm *a) {
+  for (int i = 1; i <= kAlgorithms; i++) {
+    Algorithm known = algorithm_of(g, i);
+    if (memcmp(a, &known, sizeof known) == 0) return i;
+  }
+  return 0;
+}
+
+// has_algorithms is whether cuBLASLt runs the product. As on a GPU, epilogues are of products of bfloat16 whose rows are of whole 16
+// bytes.
+bool has_algorithms(const Gemm &g) {
+  return supported(g) && (g.epilogue == kNone || (g.a.type == k16BF && g.aux.ld % 8 == 0 && g.aux.address % 16 == 0));
+}
+
 }  // namespace
 
-// As on a GPU, epilogues are of products of bfloat16 whose rows are of whole 16 bytes.
-EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, void *description, void *a, void *b, void *, void *d, void *, int wanted, void *results,
-                                          int *returned) {
+EXPORT size_t cublasLtGetVersion() { return 120103; }
+
+EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, void *description, void *a, void *b, void *, void *d, void *preference, int wanted,
+                                          void *results, int *returned) {
   if (handle == nullptr) return kNotInitialized;
+  emulatorChoice();
   Gemm g = matmul(static_cast<Description *>(description), static_cast<Layout *>(a), static_cast<Layout *>(b), static_cast<Layout *>(d));
+  const Preference *p = static_cast<Preference *>(preference);
   *returned = 0;
-  if (!supported(g) || wanted < 1) return kNotSupported;
-  if (g.epilogue != kNone && (g.a.type != k16BF || g.aux.ld % 8 != 0 || g.aux.address % 16 != 0)) return kNotSupported;
-  memset(results, 0, 96);
-  *returned = 1;
+  if (!has_algorithms(g) || wanted < 1) return kNotSupported;
+  for (int i = 1; i <= kAlgorithms && *returned < wanted; i++) {
+    uint32_t reduction = i < kReducing ? 0 : i == kRounding ? 4 : 2;
+    if ((p->reductions & reduction) != reduction || p->workspace < workspace_of(i)) continue;
+    static_cast<Proposal *>(results)[(*returned)++] = {algorithm_of(g, i), workspace_of(i)};
+  }
   return kSuccess;
 }
 
+EXPORT int cublasLtMatmulAlgoCheck(void *handle, void *description, void *a, void *b, void *, void *d, const void *algorithm, void *result) {
+  if (handle == nullptr) return kNotInitialized;
+  Gemm g = matmul(static_cast<Description *>(description), static_cast<Layout *>(a), static_cast<Layout *>(b), static_cast<Layout *>(d));
+  int number = number_of(g, static_cast<const Algorithm *>(algorithm));
+  if (number == 0) return kInvalidValue;
+  static_cast<Proposal *>(result)->workspace = workspace_of(number);
+  return has_algorithms(g) ? kSuccess : kNotSupported;
+}
+
 EXPORT int cublasLtMatmul(void *handle, void *description, const void *alpha, const void *a, void *layout_a, const void *b, void *layout_b,
-                          const void *beta, const void *, void *, void *d, void *layout_d, const void *, void *, size_t, void *) {
+                          const void *beta, const void *c, void *, void *d, void *layout_d, const void *algorithm, void *workspace, size_t bytes,
+                          void *) {
   Gemm g = matmul(static_cast<Description *>(description), static_cast<Layout *>(layout_a), static_cast<Layout *>(layout_b),
                   static_cast<Layout *>(layout_d));
   g.alpha = alpha, g.beta = beta;
   g.a.address = address_of(a), g.b.address = address_of(b), g.c.address = address_of(d);
+  g.algorithm = number_of(g, static_cast<const Algorithm *>(algorithm));
+  g.workspace = address_of(workspace), g.workspace_bytes = bytes;
+  if (c != d || g.algorithm == 0 || bytes < workspace_of(g.algorithm) || g.workspace % 256 != 0) return kInvalidValue;
   return gemm(handle_of(handle), g);
 }

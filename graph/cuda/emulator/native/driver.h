@@ -57,6 +57,8 @@ struct Driver {
   std::map<std::string, uint64_t> launches;
   int holds[kMaxDevices] = {};  // on the devices' primary contexts
   int handles = 0;              // of cuBLAS
+  double delays[1 + kAlgorithms] = {};  // further milliseconds of a product on the events' clock, by its algorithm
+  double delayed = 0;                   // their sum
 };
 
 Driver &driver();

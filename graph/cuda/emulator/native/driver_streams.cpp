@@ -70,7 +70,7 @@ EXPORT int cuEventRecord(void *event, void *stream) {
   return guarded([=](Driver &d) {
     Event *e = static_cast<Event *>(event);
     if (d.events.count(e) == 0 || !known_stream(d, stream)) return kInvalidHandle;
-    *e = {now(), true};
+    *e = {now() + d.delayed, true};
     totals.events++;
     return kSuccess;
   });

@@ -51,13 +51,28 @@ EXPORT void emulatorHandle(int by) {
   if (by > 0) totals.handles++;
 }
 
-// emulatorProduct is asked by the cuBLAS before it multiplies: 0, or the driver's error that forbids it.
-EXPORT int emulatorProduct(const uint64_t addresses[4], const uint64_t bytes[4]) {
-  return guarded([=](Driver &) {
-    for (int i = 0; i < 4; i++) {
+// emulatorDelay makes products by an algorithm, from 0, take more milliseconds on the events' clock. No time passes.
+EXPORT void emulatorDelay(int algorithm, double milliseconds) {
+  std::lock_guard<std::mutex> lock(driver().mutex);
+  driver().delays[algorithm] = milliseconds;
+}
+
+// emulatorChoice counts a call in which the cuBLASLt proposes algorithms.
+EXPORT void emulatorChoice() {
+  std::lock_guard<std::mutex> lock(driver().mutex);
+  totals.choices++;
+}
+
+// emulatorProduct is asked by the cuBLAS before it multiplies: 0, or the driver's error that forbids it. The memory is of A, B, C, aux
+// and the workspace; algorithm is 0 for cuBLAS's own, from 1 for cuBLASLt's.
+EXPORT int emulatorProduct(const uint64_t addresses[5], const uint64_t bytes[5], int algorithm) {
+  return guarded([=](Driver &d) {
+    for (int i = 0; i < 5; i++) {
       if (bytes[i] > 0 && !on_device("cuBLAS", addresses[i], bytes[i])) return lose(kIllegalAddress);
     }
     totals.products++;
+    totals.algorithms[algorithm]++;
+    d.delayed += d.delays[algorithm];
     return kSuccess;
   });
 }

@@ -27,12 +27,16 @@ enum Result {
   kUnknown = 999,
 };
 
+constexpr int kAlgorithms = 8;  // that cuBLASLt has for a product
+
 struct Totals {
   uint64_t up, down, copied, filled;  // bytes: host to device, device to host, device to device, set
   uint64_t uploads, downloads;        // calls
   uint64_t allocations, frees, launches, products, synchronisations;
   uint64_t contexts, modules, handles;  // that were made
   uint64_t events;  // that were recorded
+  uint64_t choices;  // calls in which cuBLASLt proposed algorithms
+  uint64_t algorithms[1 + kAlgorithms];  // products by their algorithm: cuBLAS's own, then cuBLASLt's
   uint64_t in_use, peak;  // bytes
 };
 extern Totals totals;
