@@ -81,7 +81,7 @@ mpi-scale: ## how fast two ranks of one thread train next to one rank of two thr
 GPU_CHECK := build/gpu-check
 GPU_CHECK_TESTS := internal/tapemachine graph/cuda graph $(patsubst %/,%,$(wildcard graph/ops/*/)) models trainer
 GPU_CHECK_PROGRAMS := cmd/residua cmd/gpucheck $(GPU_CHECK_TESTS)
-GPU_CHECK_MEGABYTES := 35
+GPU_CHECK_MEGABYTES := 40
 
 gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CUDA backend by its run.sh, without Go
 	rm -rf $(GPU_CHECK) && mkdir -p $(GPU_CHECK)/bin $(addprefix $(GPU_CHECK)/,$(GPU_CHECK_TESTS) graph/cuda/emulator testdata)

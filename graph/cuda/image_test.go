@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gorgonia.org/cu"
+
+	"github.com/residua-go/residua/graph/cuda/emulator"
 )
 
 // moduleOf finds a kernel's module, to be loaded again.
@@ -21,6 +24,27 @@ func moduleOf(t *testing.T, kernel string) (module, entry) {
 	}
 	require.Fail(t, "no kernel "+kernel)
 	return module{}, entry{}
+}
+
+// TestCodeForCapabilities: each GPU gets the code of its major version, if the program has it.
+func TestCodeForCapabilities(t *testing.T) {
+	if !emulator.Emulated() {
+		t.Skip("a GPU has one compute capability")
+	}
+	testDevice(t)
+	device, err := cu.GetDevice(0)
+	require.NoError(t, err)
+	m, _ := moduleOf(t, "adamw_update")
+	for capability, want := range map[string]int{
+		"8.0": 80, "8.6": 80, "8.9": 80, "9.0": 90, "10.0": 100, "10.3": 100, "11.0": 0, "12.0": 0, // 0: PTX
+	} {
+		t.Setenv("RESIDUA_EMULATOR_CAPABILITY", capability)
+		major, err := device.Attributes(cu.ComputeCapabilityMajor)
+		require.NoError(t, err)
+		code, err := m.cubin(major[0])
+		require.NoError(t, err)
+		require.Equal(t, want, architectureOf(code), capability)
+	}
 }
 
 // TestModulesOfAFolder: modules in the folder are loaded, compiled code before PTX; others come
@@ -37,7 +61,7 @@ func TestModulesOfAFolder(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, file), []byte(text), 0o644))
 		require.NoError(t, checkFolder(folder))
 	}
-	require.NoError(t, load(8), "the program's PTX")
+	require.NoError(t, load(12), "the program's PTX")
 	require.NoError(t, load(9), "the same, where the driver does not take the code")
 	write("optimizer.ptx", "// no PTX")
 	require.ErrorContains(t, load(9), "RESIDUA_KERNELS: "+filepath.Join(folder, "optimizer.ptx"))

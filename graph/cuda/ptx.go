@@ -34,21 +34,38 @@ type entry struct {
 // ptx decompresses the module's PTX.
 func (m module) ptx() (string, error) { return unpack(m.name + ".ptx.zst") }
 
-// cubin decompresses the module's code for GPUs with a major version of compute capability. It
-// returns "" if there is no code, or if it was made from other sources than the PTX.
+// cubin decompresses the module's code for GPUs with a major version of compute capability, all of
+// which run the code for the first of them. It returns "" if there is none.
 func (m module) cubin(major int) (string, error) {
-	labelled, err := unpack(fmt.Sprintf("%s.sm_%d0.cubin.zst", m.name, major))
+	labelled, err := unpack(m.name + ".cubin.zst")
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	} else if err != nil {
 		return "", err
 	}
 	ptx, err := m.ptx()
-	if err != nil || label(ptx) != label(labelled) {
-		return "", err
+	return findCode(labelled, ptx, major), err
+}
+
+// findCode finds the code for a major version among a module's codes. The line before them begins
+// with their label and lists their architectures and sizes, as in "sm_80:14216 sm_90:15032". It
+// returns "" if there is none, or if the codes were made from other sources than the PTX.
+func findCode(labelled, ptx string, major int) string {
+	if label(labelled) != label(ptx) {
+		return ""
 	}
-	_, code, _ := strings.Cut(labelled, "\n")
-	return code, nil
+	line, codes, _ := strings.Cut(labelled, "\n")
+	for word := range strings.FieldsSeq(line) {
+		var architecture, size int
+		if _, err := fmt.Sscanf(word, "sm_%d:%d", &architecture, &size); err != nil {
+			continue
+		}
+		if architecture == 10*major {
+			return codes[:size]
+		}
+		codes = codes[size:]
+	}
+	return ""
 }
 
 // label returns the beginning of the first line of PTX or code: the hash of its sources.

@@ -35,14 +35,15 @@ func TestAssembler(t *testing.T) {
 		require.NoError(t, os.WriteFile("norm"+ending, packed, 0o644))
 	}
 	code := func() string {
-		text, err := toolkit.ReadPacked("norm.sm_90.cubin.zst")
+		text, err := toolkit.ReadPacked("norm.cubin.zst")
 		require.NoError(t, err)
 		return text
 	}
 	keep("// one NVRTC\nptx 1")
 	a := &assembler{}
 	require.NoError(t, a.assemble("norm", "// one ", false))
-	assert.Equal(t, "// one ptxas 99.1.7 sm_90\ncode -arch=sm_90 of // one NVRTC\nptx 1", code())
+	assert.Equal(t, "// one ptxas 99.1.7 sm_80:38 sm_90:38 sm_100:39\n"+
+		"code -arch=sm_80 of // one NVRTC\nptx 1code -arch=sm_90 of // one NVRTC\nptx 1code -arch=sm_100 of // one NVRTC\nptx 1", code())
 
 	none := &assembler{missing: errors.New("none")}
 	keep("// one NVRTC\nptx 2")
@@ -53,6 +54,6 @@ func TestAssembler(t *testing.T) {
 	require.NoError(t, a.assemble("norm", "// two ", false))
 	assert.Contains(t, code(), "// two ptxas", "of other sources")
 	require.NoError(t, none.assemble("norm", "// three ", false))
-	assert.NoFileExists(t, "norm.sm_90.cubin.zst")
+	assert.NoFileExists(t, "norm.cubin.zst")
 	require.NoError(t, none.assemble("norm", "// three ", false), "nothing to remove")
 }

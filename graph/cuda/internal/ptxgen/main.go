@@ -2,8 +2,8 @@
 
 // Command ptxgen compiles the CUDA sources in the current folder, *.cu, to PTX in the same folder,
 // compressed by zstd (*.ptx.zst), for the oldest GPU that they support; the driver compiles the PTX
-// for the GPU that it finds. For some GPUs ptxgen also assembles the PTX (*.sm_90.cubin.zst), so
-// that the driver has nothing to compile. The first line of each file records the hash of its
+// for the GPU that it finds. For some GPUs ptxgen also assembles the PTX (*.cubin.zst), so that the
+// driver has nothing to compile. The first line of each file records the hash of its
 // sources, and files whose hash is current are left alone. A Go file, modules.go, lists the kernels
 // that the PTX declares. See the go:generate line in package cuda.
 //
