@@ -9,7 +9,7 @@ import (
 )
 
 func (p *Program) planBuffers() (err error) {
-	p.plan, err = newPlan(p.builder.g, p.liveAtEnd(), !p.options.Separate)
+	p.plan, err = newPlan(p.builder.g, p.liveAtEnd(), !p.options.Separate, p.builder.fuses())
 	return err
 }
 

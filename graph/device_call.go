@@ -18,6 +18,7 @@ type DeviceCall struct {
 	launcher Launcher
 	dev      cuda.Executor
 	args     []cuda.Array
+	next     *DeviceCall // of the op's follower; nil before its first run
 	err      error
 }
 
@@ -53,7 +54,9 @@ func (c *DeviceCall) launch() error {
 	}
 	defer leave()
 	c.err = nil
-	c.launcher.Launch(c)
+	if !c.launchFused() {
+		c.launcher.Launch(c)
+	}
 	return c.err
 }
 
@@ -133,6 +136,9 @@ func (op *Op) ensureDevice() (err error) {
 	}
 	return err
 }
+
+// Primitive returns the op's Primitive.
+func (c *DeviceCall) Primitive() Primitive { return c.op.Primitive }
 
 // Signature returns the signature of input i.
 func (c *DeviceCall) Signature(i int) Signature { return c.op.in[i] }

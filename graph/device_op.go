@@ -78,6 +78,10 @@ func (o *deviceOp) run(inputs []gorgonia.Value) error {
 	if err := c.bind(inputs); err != nil {
 		return err
 	}
+	if o.fused {
+		o.ranOn = c.dev
+		return nil
+	}
 	if r := o.builder.runtime; r.profile {
 		o.runs.calls++
 		r.profiled = append(r.profiled, o.Op)

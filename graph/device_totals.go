@@ -1,6 +1,10 @@
 package graph
 
-import "github.com/residua-go/residua/graph/cuda"
+import (
+	"slices"
+
+	"github.com/residua-go/residua/graph/cuda"
+)
 
 // Totals computes out (+)= addend + the sums over the rows of partial [rows, stride], of which
 // it reads the first out.N columns. The zero Array stands for no addend.
@@ -86,6 +90,29 @@ func (c *DeviceCall) SecondarySum(i, blocks int) (s SecondarySum) {
 		s.Partial = c.Scratch(cuda.F32, blocks*s.To.N)
 	}
 	return s
+}
+
+// FinishSums sums what the blocks have written, one set of columns for each of at most three sums,
+// in one launch if all are 32-bit floats.
+func (c *DeviceCall) FinishSums(sums ...SecondarySum) {
+	sums = slices.DeleteFunc(sums, func(s SecondarySum) bool { return s.To.None() })
+	other := func(s SecondarySum) bool { return s.To.Type != cuda.F32 || s.Blocks != sums[0].Blocks }
+	if len(sums) < 2 || len(sums) > 3 || slices.ContainsFunc(sums, other) {
+		for _, s := range sums {
+			s.Finish(c, 1)
+		}
+		return
+	}
+	args, groups := cuda.Args{cuda.Int(sums[0].Blocks)}, 0
+	for i := range 3 {
+		var s SecondarySum // of width 0
+		if i < len(sums) {
+			s = sums[i]
+		}
+		args = append(args, s.To, s.Partial, cuda.Int(s.To.N), cuda.Bool(s.Accumulate))
+		groups += cuda.CeilDiv(s.To.N, 32)
+	}
+	c.Launch("sum_partials_of_three", cuda.Grid{X: groups, Threads: 512}, args)
 }
 
 // Finish sums what the blocks have written, for each set of columns.

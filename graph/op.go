@@ -69,6 +69,8 @@ type Op struct {
 	call        Call
 	primary     *Op    // set on a secondary: the op whose run fills this one's buffer
 	secondaries []*Op  // set on a primary
+	follower    *Op    // the op that its run may compute, too (see Fuser); nil: none
+	fused       bool   // set on a follower: the last run of the op before it has computed it
 	gradientOf  *Param // the parameter whose gradient in the Store is this op's buffer; nil: none
 	runs        stopwatch
 

@@ -32,6 +32,7 @@ type plan struct {
 	order      gorgonia.Nodes
 	position   map[*gorgonia.Node]int
 	readers    map[*gorgonia.Node]gorgonia.Nodes
+	leaders    map[*gorgonia.Node]*gorgonia.Node // by follower: the node whose run may compute it, too
 	pinned     map[*gorgonia.Node]bool
 	last       map[*gorgonia.Node]int // cached results of lastUse
 	intervalOf map[*gorgonia.Node]*interval
@@ -41,14 +42,14 @@ type plan struct {
 }
 
 // newPlan plans the buffers of every node of g. Pinned nodes keep their buffers to the end of the
-// run; packs says whether outputs may take 16 bits.
-func newPlan(g *gorgonia.ExprGraph, pinned gorgonia.Nodes, packs bool) (*plan, error) {
+// run; packs says whether outputs may take 16 bits, fuses whether ops may be computed together.
+func newPlan(g *gorgonia.ExprGraph, pinned gorgonia.Nodes, packs, fuses bool) (*plan, error) {
 	sorted, err := gorgonia.Sort(g)
 	if err != nil {
 		return nil, errors.Wrap(err, "graph: plan")
 	}
 	p := &plan{packs: packs, position: map[*gorgonia.Node]int{}, readers: map[*gorgonia.Node]gorgonia.Nodes{},
-		pinned: map[*gorgonia.Node]bool{}, last: map[*gorgonia.Node]int{}, intervalOf: map[*gorgonia.Node]*interval{}}
+		leaders: map[*gorgonia.Node]*gorgonia.Node{}, pinned: map[*gorgonia.Node]bool{}, last: map[*gorgonia.Node]int{}, intervalOf: map[*gorgonia.Node]*interval{}}
 	for i := len(sorted) - 1; i >= 0; i-- { // the tape machine runs the sort backwards
 		p.position[sorted[i]] = len(p.order)
 		p.order = append(p.order, sorted[i])
@@ -60,6 +61,9 @@ func newPlan(g *gorgonia.ExprGraph, pinned gorgonia.Nodes, packs bool) (*plan, e
 		for _, c := range Inputs(n) {
 			p.readers[c] = append(p.readers[c], n)
 		}
+	}
+	if fuses {
+		p.fuse()
 	}
 	p.layOut()
 	p.place()
@@ -78,7 +82,7 @@ func planned(n *gorgonia.Node) bool {
 
 // layOut makes the intervals, in run order.
 func (p *plan) layOut() {
-	for i, n := range p.order {
+	for _, n := range p.order {
 		if !planned(n) {
 			continue
 		}
@@ -91,10 +95,7 @@ func (p *plan) layOut() {
 			p.intervalOf[n] = host
 			continue
 		}
-		v := &interval{start: i, end: p.lastUse(n), bytes: aligned(op.storageBytes()), nodes: gorgonia.Nodes{n}}
-		if op.primary != nil {
-			v.start = p.position[primaryOf(n)]
-		}
+		v := &interval{start: p.position[p.maker(n)], end: p.lastUse(n), bytes: aligned(op.storageBytes()), nodes: gorgonia.Nodes{n}}
 		p.intervalOf[n] = v
 		p.intervals = append(p.intervals, v)
 	}
@@ -106,6 +107,18 @@ func aligned(bytes int) int { return (bytes + arenaAlignment - 1) / arenaAlignme
 func primaryOf(n *gorgonia.Node) *gorgonia.Node {
 	inputs := Inputs(n)
 	return inputs[slices.IndexFunc(inputs, func(c *gorgonia.Node) bool { return opOf(c) == opOf(n).primary })]
+}
+
+// maker returns the first node whose run may write n's buffer: n, its primary, or the node that
+// computes either in its own run.
+func (p *plan) maker(n *gorgonia.Node) *gorgonia.Node {
+	if opOf(n).primary != nil {
+		n = primaryOf(n)
+	}
+	if leader := p.leaders[n]; leader != nil {
+		return leader
+	}
+	return n
 }
 
 // lastUse returns the position of the last node that needs n's buffer. A stock reader may return a
@@ -130,13 +143,13 @@ func (p *plan) lastUse(n *gorgonia.Node) int {
 }
 
 // overwritable returns the interval of an input that n may overwrite, nil if there is none. A
-// secondary may overwrite its primary's input.
+// secondary may overwrite its primary's input, unless the primary's run may be over before.
 func (p *plan) overwritable(n *gorgonia.Node) *interval {
 	may, run := inPlace(opOf(n)), n
 	if opOf(n).primary != nil {
 		run = primaryOf(n)
 	}
-	if may == nil {
+	if may == nil || run != n && p.leaders[run] != nil {
 		return nil
 	}
 	inputs := Inputs(run)

@@ -16,7 +16,7 @@ import (
 // OpProfile sums the profiled runs (RunOptions.Profile) of one op. FLOPs and Bytes count all its
 // calls, so that FLOPs/Seconds is its speed.
 type OpProfile struct {
-	OpType  string  // the op's name without its parameters: "GradX of Linear"
+	OpType  string  // the op's name without its parameters, "GradX of Linear", or of two that ran as one
 	Node    string  // the node's name; "" for the tape machine's own row
 	Calls   int     // timed runs
 	Seconds float64 // wall time; on a GPU, the GPU's time
@@ -46,10 +46,11 @@ func (p *Program) Profile() []OpProfile {
 		simulation := &op.runs.simulation
 		all := func(d time.Duration) float64 { return float64(calls) * d.Seconds() }
 		machine.Seconds -= seconds
+		name, flops := op.ran()
 		rows = append(rows, OpProfile{
-			OpType: opType(op.Primitive), Node: n.Name(), Calls: calls, Seconds: seconds,
+			OpType: name, Node: n.Name(), Calls: calls, Seconds: seconds,
 			Alone: all(simulation.Alone()), Shared: all(simulation.Shared()), Even: all(simulation.Even()),
-			FLOPs: calls * op.runFLOPs(false), Bytes: calls * op.runBytes(),
+			FLOPs: calls * flops, Bytes: calls * op.runBytes(),
 		})
 	}
 	return append(rows, machine)

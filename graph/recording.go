@@ -15,7 +15,7 @@ type Recording struct {
 
 // RecordedOp is one op's run on a device.
 type RecordedOp struct {
-	OpType string // the op's name without its parameters: "GradX of Linear"
+	OpType string // the op's name without its parameters, "GradX of Linear", or of two that ran as one
 	Node   string // the node's name
 	FLOPs  int    // of matrix products, as ForwardFLOPs and TrainFLOPs count them
 	Work   []cuda.Work
@@ -48,7 +48,8 @@ func Record(o ProgramOptions, r *cuda.Recorder, build BuildFunc) (*Recording, er
 			return nil, errors.Wrapf(err, "graph: record: %s", op.Primitive)
 		}
 		if work := r.Take(); work != nil {
-			recording.Ops = append(recording.Ops, RecordedOp{opType(op.Primitive), n.Name(), op.runFLOPs(false), work})
+			name, flops := op.ran()
+			recording.Ops = append(recording.Ops, RecordedOp{name, n.Name(), flops, work})
 		}
 	}
 	return recording, nil
@@ -58,6 +59,10 @@ func Record(o ProgramOptions, r *cuda.Recorder, build BuildFunc) (*Recording, er
 // for each reader, as the tape machine does.
 func (op *Op) record(r *cuda.Recorder) error {
 	if op.onHost() {
+		return nil
+	}
+	if op.fused {
+		op.ranOn = r
 		return nil
 	}
 	k, ok := launcherOf(op.Primitive)

@@ -15,9 +15,11 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// recordedStep returns the work that a training step of a model asks of a GPU.
-func recordedStep(t *testing.T, spec models.Spec, batch int, precision graph.Precision) []cuda.Work {
+// recordedStep returns the work that a training step of a model asks of a GPU whose multiprocessors
+// have the given shared memory, in bytes.
+func recordedStep(t *testing.T, spec models.Spec, batch int, precision graph.Precision, shared int) []cuda.Work {
 	r := cuda.NewRecorder(precision, 132)
+	r.Shared = shared
 	o := graph.ProgramOptions{Gradients: true, Options: graph.Options{Training: true}}
 	recording, err := models.Record(spec, batch, spec.Seq, models.Outputs{Loss: true}, o, r)
 	require.NoError(t, err)
@@ -64,13 +66,15 @@ func TestLaunchesSuitEveryGPU(t *testing.T) {
 	rows := presetRows(t)
 	for name, c := range presets {
 		for _, precision := range precisions {
-			flops, odd := 0, 0
-			for _, w := range recordedStep(t, c, 32, precision) {
-				for _, a := range cuda.Architectures() {
+			for _, a := range cuda.Architectures() {
+				for _, w := range recordedStep(t, c, 32, precision, a.Shared+1<<10) {
 					if w.Kernel != "" {
 						require.NoError(t, a.Check(w.Kernel, w.Grid), "%s, %s", name, precision)
 					}
 				}
+			}
+			flops, odd := 0, 0
+			for _, w := range recordedStep(t, c, 32, precision, 228<<10) {
 				if w.Product == nil {
 					continue
 				}

@@ -451,13 +451,21 @@ var modules = []module{
 	}},
 	{name: "normread_tokens_grad", entries: []entry{
 		{name: "normread_backward_32x32_16_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4}, threads: 64, shared: 128},
+		{name: "normread_write_backward_32x32_16_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 8, 8, 8, 8, 4}, threads: 64, shared: 128},
 		{name: "normread_backward_32x32_48_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4}, threads: 64, shared: 128},
+		{name: "normread_write_backward_32x32_48_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 8, 8, 8, 8, 4}, threads: 64, shared: 128},
 		{name: "normread_backward_32x64_16_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4}, threads: 64, shared: 128},
+		{name: "normread_write_backward_32x64_16_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 8, 8, 8, 8, 4}, threads: 64, shared: 128},
 		{name: "normread_backward_32x64_48_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4}, threads: 64, shared: 128},
+		{name: "normread_write_backward_32x64_48_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 8, 8, 8, 8, 4}, threads: 64, shared: 128},
 		{name: "normread_backward_48x64_16_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4}, threads: 96, shared: 128},
+		{name: "normread_write_backward_48x64_16_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 8, 8, 8, 8, 4}, threads: 96, shared: 128},
 		{name: "normread_backward_48x64_48_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4}, threads: 96, shared: 128},
+		{name: "normread_write_backward_48x64_48_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 8, 8, 8, 8, 4}, threads: 96, shared: 128},
 		{name: "normread_backward_64x64_16_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4}, threads: 128, shared: 128},
+		{name: "normread_write_backward_64x64_16_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 8, 8, 8, 8, 4}, threads: 128, shared: 128},
 		{name: "normread_backward_64x64_48_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4}, threads: 128, shared: 128},
+		{name: "normread_write_backward_64x64_48_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 8, 8, 8, 8, 4}, threads: 128, shared: 128},
 	}},
 	{name: "optimizer", entries: []entry{
 		{name: "adamw_squares", params: []int{8, 8, 8}, threads: 256, shared: 2048},
@@ -471,6 +479,7 @@ var modules = []module{
 	{name: "partials", entries: []entry{
 		{name: "sum_partials_f32", params: []int{8, 8, 4, 4, 4}, threads: 512, shared: 2048},
 		{name: "sum_partials_bf16", params: []int{8, 8, 4, 4, 4}, threads: 512, shared: 2048},
+		{name: "sum_partials_of_three", params: []int{4, 8, 8, 4, 4, 8, 8, 4, 4, 8, 8, 4, 4}, threads: 512, shared: 2048},
 	}},
 	{name: "permutations", entries: []entry{
 		{name: "permutations1", params: []int{8, 8, 8, 8, 8}, threads: 128, shared: 0},
@@ -550,6 +559,12 @@ var modules = []module{
 		{name: "write_grad_bf16", params: []int{8, 8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256, shared: 0},
 		{name: "write_plain_f32", params: []int{8, 8, 8, 8, 8, 4, 4, 4}, threads: 256, shared: 0},
 		{name: "write_plain_bf16", params: []int{8, 8, 8, 8, 8, 4, 4, 4}, threads: 256, shared: 0},
+	}},
+	{name: "write_normread", entries: []entry{
+		{name: "write_normread_32x32_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 128, shared: 0},
+		{name: "write_normread_32x64_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 128, shared: 0},
+		{name: "write_normread_48x64_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 128, shared: 0},
+		{name: "write_normread_64x64_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256, shared: 0},
 	}},
 	{name: "write_tokens", entries: []entry{
 		{name: "write_32x32_bf16", params: []int{8, 8, 8, 8, 8, 4}, threads: 128, shared: 0},

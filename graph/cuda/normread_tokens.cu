@@ -1,145 +1,24 @@
 // graph.NormRead in bfloat16 for the sizes of the RMT presets (see normread.cu for others): y_t = keys N(X_t), a token a warp.
-//
-// The lanes of the warp take X_t from shared memory as the right operand of mma_bf16. In these registers its mean and variance
-// are found, by shuffles alone, and it is normalised; the products follow, 16 keys at a time. Warps never wait for each other.
-#include "tokens.cuh"
-
-constexpr int READ_WARPS = 4;  // a block's
+#include "normread_tokens.cuh"
 
 template <int DK, int DV>
-struct TokenReader {
-  static constexpr int DEEP = DK / 16, ACROSS = DV / 16, SLOT = DK * row_stride(DV), KEY_STRIDE = row_stride(DK);
-
-  bf16* y;        // [tokens, m, DV]
-  const bf16* x;  // [tokens, DK, DV]
-  float *mean, *rstd;
-  i64 tokens;
-  int m, rms;
-  float eps;
-  float4* shared_gain;           // in the order of fragments
-  bf16 *shared_keys, *shared_x;  // [m, DK]; the warp's STAGES tokens
-  u32 v[DEEP][ACROSS][4];        // X_t, then N(X_t): v[k][c][i] are rows 16 k + i % 2 * 8 + lane % 4 * 2 and the next of
-                                 // column 16 c + i / 2 * 8 + lane / 4
-
-  // keep_parameters stores what is the same for all tokens.
-  DEVICE void keep_parameters(const float* gain, const float* keys) {
-    for (int i = threadIdx.x; i < DK * DV / 4; i += blockDim.x) {
-      int lane = i % 32, half = i / 32 % 2, column = i / 64 % ACROSS * 16 + half * 8 + lane / 4, row = i / 64 / ACROSS * 16 + lane % 4 * 2;
-      const float* g = gain + row * DV + column;
-      shared_gain[i] = make_float4(g[0], g[DV], g[8 * DV], g[9 * DV]);
-    }
-    for (int i = threadIdx.x; i < padded(m) * DK; i += blockDim.x) {
-      store(shared_keys + i / DK * KEY_STRIDE + i % DK, i < m * DK ? keys[i] : 0.0f);
-    }
-    __syncthreads();
-  }
-
-  DEVICE void run(const float* gain, const float* keys) {
-    DYNAMIC_SHARED(float4, memory);
-    shared_gain = memory;
-    shared_keys = reinterpret_cast<bf16*>(memory + DK * DV / 4);
-    shared_x = shared_keys + padded(m) * KEY_STRIDE + threadIdx.x / 32 * STAGES * SLOT;
-    i64 token = static_cast<i64>(blockIdx.x) * READ_WARPS + threadIdx.x / 32, step = static_cast<i64>(gridDim.x) * READ_WARPS;
-#pragma unroll
-    for (int s = 0; s < STAGES; s++) begin(token + s * step, s);
-    keep_parameters(gain, keys);
-    for (int slot = 0; token < tokens; token += step, slot = (slot + 1) % STAGES) {
-      bf16* matrix = shared_x + slot * SLOT;
-      copy_async_wait<STAGES - 1>();
-      __syncwarp();
-      take(matrix);
-      normalise(load(matrix), token);
-#pragma unroll 1
-      for (int key = 0; key < m; key += 16) {
-        __syncwarp();
-        multiply(matrix, key);
-        __syncwarp();
-        warp_copy_out<DV>(y + (token * m + key) * DV, matrix, m - key < 16 ? m - key : 16);
-      }
-      __syncwarp();
-      begin(token + STAGES * step, slot);
-    }
-  }
-
-  // begin starts to fetch a token.
-  DEVICE void begin(i64 token, int slot) {
-    if (token < tokens) warp_copy_begin<DK, DV>(shared_x + slot * SLOT, x + token * (DK * DV));
-    copy_async_commit();
-  }
-
-  DEVICE void take(const bf16* matrix) {
-#pragma unroll
-    for (int k = 0; k < DEEP; k++)
-#pragma unroll
-      for (int c = 0; c < ACROSS; c++) {
-        ldmatrix4_transposed(v[k][c], matrix + 16 * k * row_stride(DV) + 16 * c + fragment_place(row_stride(DV)));
-      }
-  }
-
-  // normalise makes N(X_t) of X_t and writes the statistics, as norm.cu has them: the mean is less X_t's first entry.
-  DEVICE void normalise(float first, i64 token) {
-    constexpr float ENTRIES = DK * DV;
-    float middle = rms ? 0.0f : warp_sum(sum_of([](float d) { return d; })) / ENTRIES;
-    float scale = 1.0f / sqrtf(warp_sum(sum_of([=](float d) { return (d - middle) * (d - middle); })) / ENTRIES + eps);
-    if (threadIdx.x % 32 == 0) {
-      if (!rms) mean[token] = middle - first;
-      rstd[token] = scale;
-    }
-    float shift = -middle * scale;
-#pragma unroll
-    for (int i = 0; i < DEEP * ACROSS * 2; i++) {
-      float4 gain = shared_gain[i * 32 + threadIdx.x % 32];
-      u32* pair = v[i / 2 / ACROSS][i / 2 % ACROSS] + i % 2 * 2;
-      pair[0] = norm_of_pair(pair[0], scale, shift, gain.x, gain.y);
-      pair[1] = norm_of_pair(pair[1], scale, shift, gain.z, gain.w);
-    }
-  }
-
-  static DEVICE u32 norm_of_pair(u32 pair, float scale, float shift, float gain, float next_gain) {
-    float lo, hi;
-    unpack_bf16(pair, lo, hi);
-    return pack_bf16(fmaf(lo, scale, shift) * gain, fmaf(hi, scale, shift) * next_gain);
-  }
-
-  // sum_of adds a term of each of the lane's entries.
-  template <class F>
-  DEVICE float sum_of(F term) const {
-    float sums[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-#pragma unroll
-    for (int i = 0; i < DEEP * ACROSS * 4; i++) {
-      float lo, hi;
-      unpack_bf16(v[i / 4 / ACROSS][i / 4 % ACROSS][i % 4], lo, hi);
-      sums[i % 2 * 2] += term(lo), sums[i % 2 * 2 + 1] += term(hi);
-    }
-    return sums[0] + sums[1] + (sums[2] + sums[3]);
-  }
-
-  // multiply computes 16 rows of y_t and leaves them in shared memory, where X_t was.
-  DEVICE void multiply(bf16* to, int key) {
-    u32 left[DEEP][4];
-#pragma unroll
-    for (int k = 0; k < DEEP; k++) ldmatrix4(left[k], shared_keys + key * KEY_STRIDE + 16 * k + fragment_place(KEY_STRIDE));
-#pragma unroll
-    for (int c = 0; c < ACROSS; c++) {
-      float sums[8] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-#pragma unroll
-      for (int k = 0; k < DEEP; k++) {
-        mma_bf16(sums, left[k], v[k][c]);
-        mma_bf16(sums + 4, left[k], v[k][c] + 2);
-      }
-      put_fragments(to + 16 * c, row_stride(DV), sums);
-    }
-  }
-};
+DEVICE void read_tokens(TokenReader<DK, DV>& reader, const bf16* x, const float* gain, const float* keys, i64 tokens) {
+  DYNAMIC_SHARED(float4, memory);
+  TokenRing<DK, DV, 0> ring;
+  ring.x = x, ring.y = nullptr, ring.tokens = tokens, ring.m = 0;
+  ring.start(reader.use_shared(memory));
+  reader.keep_parameters(gain, keys);
+  for (; ring.more(); ring.next()) reader.read(ring.take(), ring.token);
+}
 
 // BLOCKS are how many a multiprocessor is to hold.
 #define NORMREAD_TOKENS(DK, DV, BLOCKS)                                                                                              \
-  KERNEL(32 * READ_WARPS, BLOCKS)                                                                                                    \
+  KERNEL(32 * TOKEN_WARPS, BLOCKS)                                                                                                   \
   normread_forward_##DK##x##DV##_bf16(bf16* y, const bf16* x, const float* gain, const float* keys, float* mean, float* rstd,        \
                                       i64 tokens, int m, int rms, float eps) {                                                       \
     TokenReader<DK, DV> r;                                                                                                           \
-    r.y = y, r.x = x, r.mean = mean, r.rstd = rstd, r.tokens = tokens, r.m = m, r.rms = rms, r.eps = eps;                            \
-    r.run(gain, keys);                                                                                                               \
+    r.y = y, r.mean = mean, r.rstd = rstd, r.m = m, r.rms = rms, r.eps = eps;                                                        \
+    read_tokens(r, x, gain, keys, tokens);                                                                                           \
   }
 
 NORMREAD_TOKENS(32, 32, 4)

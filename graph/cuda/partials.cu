@@ -5,11 +5,11 @@
 constexpr int BATCH = 16;  // loads of a thread that are under way at once
 
 // sum_partials computes out [sets, width] (+)= the sum over the blocks of partial [sets, blocks, width]. A block of 16 warps
-// has 32 columns of set blockIdx.y; each warp sums every 16th row.
+// has 32 columns of set blockIdx.y, from 32 group on; each warp sums every 16th row.
 template <typename A>
-DEVICE void sum_partials(A* out, const float* partial, int blocks, int width, int accumulate) {
+DEVICE void sum_partials(A* out, const float* partial, int blocks, int width, int accumulate, int group) {
   __shared__ float sums[16][32];
-  int lane = threadIdx.x % 32, warp = threadIdx.x / 32, column = blockIdx.x * 32 + lane;
+  int lane = threadIdx.x % 32, warp = threadIdx.x / 32, column = group * 32 + lane;
   partial += static_cast<i64>(blockIdx.y) * blocks * width;
   float sum = 0.0f;
   if (column < width) {
@@ -33,8 +33,22 @@ DEVICE void sum_partials(A* out, const float* partial, int blocks, int width, in
 }
 
 KERNEL(512) sum_partials_f32(float* out, const float* partial, int blocks, int width, int accumulate) {
-  sum_partials(out, partial, blocks, width, accumulate);
+  sum_partials(out, partial, blocks, width, accumulate, blockIdx.x);
 }
 KERNEL(512) sum_partials_bf16(bf16* out, const float* partial, int blocks, int width, int accumulate) {
-  sum_partials(out, partial, blocks, width, accumulate);
+  sum_partials(out, partial, blocks, width, accumulate, blockIdx.x);
+}
+
+// sum_partials_of_three does it for three results of one set each, of widths that may be 0.
+KERNEL(512)
+sum_partials_of_three(int blocks, float* a, const float* a_partial, int a_width, int a_accumulate, float* b, const float* b_partial,
+                      int b_width, int b_accumulate, float* c, const float* c_partial, int c_width, int c_accumulate) {
+  int group = blockIdx.x, of_a = (a_width + 31) / 32, of_b = (b_width + 31) / 32;
+  if (group < of_a) {
+    sum_partials(a, a_partial, blocks, a_width, a_accumulate, group);
+  } else if (group < of_a + of_b) {
+    sum_partials(b, b_partial, blocks, b_width, b_accumulate, group - of_a);
+  } else {
+    sum_partials(c, c_partial, blocks, c_width, c_accumulate, group - of_a - of_b);
+  }
 }

@@ -11,6 +11,8 @@ import (
 // driver or device memory. It checks launches as a Device does. Its arrays have addresses like a
 // driver's, but no content: Download leaves its destination unchanged.
 type Recorder struct {
+	Shared int // bytes of shared memory of a multiprocessor; NewRecorder sets an H100's
+
 	precision       Precision
 	multiprocessors int
 	entries         map[string]entry
@@ -28,7 +30,7 @@ func NewRecorder(p Precision, multiprocessors int) *Recorder {
 	if p == "" {
 		p = PrecisionTF32
 	}
-	r := &Recorder{precision: p, multiprocessors: multiprocessors, entries: map[string]entry{}, next: alignment}
+	r := &Recorder{Shared: 228 << 10, precision: p, multiprocessors: multiprocessors, entries: map[string]entry{}, next: alignment}
 	for _, m := range modules {
 		for _, e := range m.entries {
 			r.entries[e.name] = e
@@ -50,8 +52,8 @@ func (r *Recorder) Precision() Precision { return r.precision }
 // Multiprocessors returns the number given to NewRecorder.
 func (r *Recorder) Multiprocessors() (int, error) { return r.multiprocessors, nil }
 
-// SharedMemory returns the shared memory of a multiprocessor of an H100, in bytes.
-func (r *Recorder) SharedMemory() (int, error) { return 228 << 10, nil }
+// SharedMemory returns Shared.
+func (r *Recorder) SharedMemory() (int, error) { return r.Shared, nil }
 
 // Enter takes back all scratch memory.
 func (r *Recorder) Enter() (leave func(), err error) {

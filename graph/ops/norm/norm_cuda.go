@@ -104,6 +104,10 @@ func (g *DeviceGrad) Launch() {
 		start = g.anyWidth
 	}
 	start()
+	if g.Groups == 1 {
+		g.Call.FinishSums(g.DGain, g.DBias)
+		return
+	}
 	g.DGain.Finish(g.Call, g.Groups)
 	g.DBias.Finish(g.Call, g.Groups)
 }

@@ -57,14 +57,8 @@ type deviceNormReadGrad struct {
 }
 
 func (k normReadGrad) Launch(c *graph.DeviceCall) {
-	g := deviceNormReadGrad{c: c, dx: c.Out()}
-	arrays := c.InAll(g.dx.Type, 0, 1, 4)
-	params := c.InAll(cuda.F32, 2, 3)
-	g.dy, g.x, g.addend, g.gain, g.keys = arrays[0], arrays[1], arrays[2], params[0], params[1]
-	g.deviceStream = streamOf(c, c.Signature(1), c.Signature(3), g.dx.Type, g.dx, g.dy, g.x, g.addend, g.gain, g.keys)
-	g.norm = k.of.normParams(g.deviceStream)
-	g.saved = k.of.saved.OnDevice(c, g.tokens)
-	if g.byTokens() {
+	g := k.onDevice(c)
+	if g.byTokens(nil) {
 		return
 	}
 	if !g.fit() {
@@ -72,6 +66,35 @@ func (k normReadGrad) Launch(c *graph.DeviceCall) {
 		return
 	}
 	g.fused()
+}
+
+// Fuses tells whether next computes the gradients of the write that made X: it reads this op's
+// output, the gradient of X.
+func (k normReadGrad) Fuses(next graph.Next) bool {
+	_, ok := next.Primitive.(writeGrad)
+	return ok && next.Input == 0
+}
+
+// LaunchWith computes the gradients of the read and of the write before it in one pass over X.
+func (k normReadGrad) LaunchWith(c, next *graph.DeviceCall) bool {
+	g := k.onDevice(c)
+	s := streamOf(next, next.Signature(0), next.Signature(1), g.dx.Type, next.Out(), next.In(2))
+	if !s.hasTokenKernels(streamTile) || next.In(2).Type != cuda.BF16 {
+		return false
+	}
+	return g.byTokens(&writeVectors{c: next, m: s.m, v: next.In(2), keys: next.InAs(1, cuda.F32)})
+}
+
+// onDevice finds the arrays of the pass.
+func (k normReadGrad) onDevice(c *graph.DeviceCall) deviceNormReadGrad {
+	g := deviceNormReadGrad{c: c, dx: c.Out()}
+	arrays := c.InAll(g.dx.Type, 0, 1, 4)
+	params := c.InAll(cuda.F32, 2, 3)
+	g.dy, g.x, g.addend, g.gain, g.keys = arrays[0], arrays[1], arrays[2], params[0], params[1]
+	g.deviceStream = streamOf(c, c.Signature(1), c.Signature(3), g.dx.Type, g.dx, g.dy, g.x, g.addend, g.gain, g.keys)
+	g.norm = k.of.normParams(g.deviceStream)
+	g.saved = k.of.saved.OnDevice(c, g.tokens)
+	return g
 }
 
 // fit divides the pass among blocks, each with slab rows of X and all keys. It returns false if no
@@ -105,8 +128,7 @@ func (g *deviceNormReadGrad) fused() {
 		g.pass("normread_backward_sums_", blocks, sums)
 		g.pass("normread_backward_rest_", blocks, sums)
 	}
-	g.dgain.Finish(g.c, 1)
-	g.dkeys.Finish(g.c, 1)
+	g.c.FinishSums(g.dgain, g.dkeys)
 }
 
 func (g *deviceNormReadGrad) pass(name string, blocks int, sums cuda.Array) {

@@ -19,8 +19,16 @@ func launchNormReadTokens(c *graph.DeviceCall, k normRead, s deviceStream, y, x,
 	return true
 }
 
-// byTokens computes all gradients, if there is a kernel for these sizes.
-func (g *deviceNormReadGrad) byTokens() bool {
+// writeVectors are the vectors that a write stores, or their gradient, with the write's keys.
+type writeVectors struct {
+	c       *graph.DeviceCall // of the write's gradient
+	m       int
+	v, keys cuda.Array // [tokens, m, Dv], [m, Dk]
+}
+
+// byTokens computes all gradients, if there is a kernel for these sizes; with w also those of the
+// write that made X.
+func (g *deviceNormReadGrad) byTokens(w *writeVectors) bool {
 	if !g.hasTokenKernels(48) {
 		return false
 	}
@@ -33,13 +41,22 @@ func (g *deviceNormReadGrad) byTokens() bool {
 	}
 	perBlock := g.dk / streamTile // warps, each with its own rows
 	bytes := 4*g.dk*g.dv + g.size*(g.dk*g.keyRow(keys)+stages*(2*g.dk+keys)*g.matrixRow())
+	if w != nil {
+		bytes += g.size * streamTile * (g.keyRow(g.dk) + stages*g.matrixRow())
+	}
 	blocks := min(g.processors*perMultiprocessor(g.c, bytes, warps/perBlock), cuda.CeilDiv(g.tokens, 4))
+	grid := cuda.Grid{X: blocks, Threads: 32 * perBlock, Shared: bytes}
 	g.dgain = g.c.SecondarySum(0, blocks)
 	g.dkeys = g.c.SecondarySum(1, blocks)
-	g.c.Launch(fmt.Sprintf("normread_backward_%dx%d_%d_bf16", g.dk, g.dv, keys), cuda.Grid{X: blocks, Threads: 32 * perBlock, Shared: bytes},
-		g.dx, g.dgain.Partial, g.dkeys.Partial, g.dy, g.x, g.addend, g.gain, g.keys, g.saved.Mean, g.saved.Rstd,
-		cuda.Long(g.tokens), cuda.Int(g.m), cuda.Bool(g.norm.RMS))
-	g.dgain.Finish(g.c, 1)
-	g.dkeys.Finish(g.c, 1)
+	sums, name := []graph.SecondarySum{g.dgain, g.dkeys}, "normread_backward"
+	args := cuda.Args{g.dx, g.dgain.Partial, g.dkeys.Partial, g.dy, g.x, g.addend, g.gain, g.keys, g.saved.Mean, g.saved.Rstd,
+		cuda.Long(g.tokens), cuda.Int(g.m), cuda.Bool(g.norm.RMS)}
+	if w != nil {
+		dkeys := w.c.SecondarySum(0, blocks)
+		sums, name = append(sums, dkeys), "normread_write_backward"
+		args = append(args, w.c.Out(), dkeys.Partial, w.keys, w.v, cuda.Int(w.m))
+	}
+	g.c.Launch(fmt.Sprintf("%s_%dx%d_%d_bf16", name, g.dk, g.dv, keys), grid, args)
+	g.c.FinishSums(sums...)
 	return true
 }

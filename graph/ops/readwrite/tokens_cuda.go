@@ -11,6 +11,8 @@ import (
 const (
 	tokenWarps = 4 // warps of a block in which each warp has a token
 	stages     = 2 // number of tokens in shared memory
+
+	reservedShared = 1 << 10 // bytes of shared memory of each block that the driver uses itself
 )
 
 // tokenSizes returns the sizes [Dk, Dv] for which such kernels exist: those of the RMT presets.
@@ -25,8 +27,22 @@ func (s *deviceStream) hasTokenKernels(most int) bool {
 // perMultiprocessor returns how many blocks with bytes of shared memory each fit on a
 // multiprocessor, at most most.
 func perMultiprocessor(c *graph.DeviceCall, bytes, most int) int {
-	const own = 1 << 10 // shared memory of each block that the driver uses itself
-	return max(1, min(most, c.SharedMemory()/(bytes+own)))
+	return max(1, min(most, c.SharedMemory()/(bytes+reservedShared)))
+}
+
+// writeAndReadGrid returns the grid of the kernels in cuda/write_normread.cu; ok is false if a
+// block needs more shared memory than the device has.
+func (s *deviceStream) writeAndReadGrid(c *graph.DeviceCall, keys int) (grid cuda.Grid, ok bool) {
+	warps, most := tokenWarps, 4 // most blocks for which a multiprocessor has enough registers
+	switch {
+	case s.dk == 64:
+		warps, most = 8, 1 // the gain fills a tenth of the shared memory: it is there once
+	case s.dv == 64:
+		most = 3
+	}
+	bytes := 4*s.dk*s.dv + s.size*(inTiles(keys)*streamTile*s.keyRow(s.dk)+warps*stages*(s.dk+streamTile)*s.matrixRow())
+	blocks := min(cuda.CeilDiv(s.tokens, warps), s.processors*perMultiprocessor(c, bytes, most))
+	return cuda.Grid{X: blocks, Threads: 32 * warps, Shared: bytes}, bytes <= c.SharedMemory()-reservedShared
 }
 
 // tokenGrid returns the grid of a kernel in which each warp has a token: as many blocks as run at

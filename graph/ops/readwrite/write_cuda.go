@@ -15,6 +15,33 @@ func (k write) Launch(c *graph.DeviceCall) {
 	launchWrite(c, out, arrays[1], keys, arrays[0], s)
 }
 
+// Fuses tells whether next is a NormRead of the written stream.
+func (write) Fuses(next graph.Next) bool {
+	_, ok := next.Primitive.(normRead)
+	return ok && next.Input == 0
+}
+
+// LaunchWith writes, and reads what it has written, in one pass over X.
+func (k write) LaunchWith(c, next *graph.DeviceCall) bool {
+	out, y, arrays := c.Out(), next.Out(), c.InAll(cuda.BF16, 1, 2) // v, x
+	s := streamOf(c, c.Result(), c.Signature(0), out.Type, out, arrays[0], arrays[1], y)
+	read := streamOf(next, next.Signature(0), next.Signature(2), y.Type, y)
+	if !s.hasTokenKernels(streamTile) || !read.hasTokenKernels(64) {
+		return false
+	}
+	grid, ok := s.writeAndReadGrid(c, read.m)
+	if !ok {
+		return false
+	}
+	reader := next.Primitive().(normRead)
+	saved := reader.saved.OnDevice(next, s.tokens)
+	params := next.InAll(cuda.F32, 1, 2) // gain, keys
+	c.Launch(fmt.Sprintf("write_normread_%dx%d_bf16", s.dk, s.dv), grid, out, arrays[1], c.InAs(0, cuda.F32), arrays[0],
+		y, params[0], params[1], saved.Mean, saved.Rstd,
+		cuda.Long(s.tokens), cuda.Ints(s.m, read.m), cuda.Bool(reader.RMS), cuda.Float(reader.Eps))
+	return true
+}
+
 // launchWrite computes X'_t = X_t + keys^T y_t; x may be the zero Array.
 func launchWrite(c *graph.DeviceCall, out, x, keys, y cuda.Array, s deviceStream) {
 	if s.hasTokenKernels(streamTile) {

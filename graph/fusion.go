@@ -1,0 +1,144 @@
+package graph
+
+import (
+	"os"
+
+	"gorgonia.org/gorgonia"
+)
+
+// Fuser is a Launcher whose kernels can also compute the op that runs next, if that op reads its
+// output: what both need then crosses the device's memory once. Only devices of precision BF16 have
+// such kernels. The environment variable RESIDUA_FUSION=0 switches them off.
+type Fuser interface {
+	Launcher
+	// Fuses tells whether LaunchWith may be called with the op described.
+	Fuses(next Next) bool
+	// LaunchWith starts kernels that compute the op of c and next, and returns true. If it has none
+	// for their sizes it starts nothing and returns false; each op then launches its own.
+	LaunchWith(c, next *DeviceCall) bool
+}
+
+// Next is an op that runs directly after the op whose output it reads.
+type Next struct {
+	Primitive Primitive
+	Input     int  // the number of its input that is that output
+	Alone     bool // nothing else reads the output, so it need not be written
+}
+
+// fuse finds the ops that a Fuser may compute together with the op before them. All other inputs of
+// such an op are there before the Fuser runs. It must be called before the intervals are made: a
+// follower's buffer is in use from the Fuser's run on.
+func (p *plan) fuse() {
+	for i, n := range p.order {
+		op := opOf(n)
+		if op == nil || p.leaders[n] != nil {
+			continue
+		}
+		k, ok := op.Primitive.(Fuser)
+		if !ok {
+			continue
+		}
+		if next := p.follower(i); next != nil && k.Fuses(p.describe(n, next)) {
+			op.follower = opOf(next)
+			p.leaders[next] = n
+		}
+	}
+}
+
+// follower returns the node that runs next after position i, if it reads that node once and
+// everything else that it reads exists before; else nil.
+func (p *plan) follower(i int) *gorgonia.Node {
+	for _, n := range p.order[i+1:] {
+		op := opOf(n)
+		if n.Op() == nil || op != nil && op.launchesNothing() {
+			continue
+		}
+		if op == nil || op.primary != nil || op.onHost() {
+			return nil
+		}
+		times := 0
+		for _, c := range Inputs(n) {
+			switch {
+			case c == p.order[i]:
+				times++
+			case opOf(c) == nil || p.position[c] > i && !opOf(c).parameter():
+				return nil
+			}
+		}
+		if times != 1 {
+			return nil
+		}
+		return n
+	}
+	return nil
+}
+
+// launchesNothing tells whether the op's value is there without its run.
+func (op *Op) launchesNothing() bool {
+	if op.primary != nil {
+		k, ok := op.Primitive.(secondaryOutput)
+		return ok && !k.scaled
+	}
+	return op.parameter()
+}
+
+// parameter tells whether the op stands for a parameter that lives on a device.
+func (op *Op) parameter() bool {
+	_, ok := op.Primitive.(parameter)
+	return ok
+}
+
+func (p *plan) describe(n, next *gorgonia.Node) Next {
+	d := Next{Primitive: opOf(next).Primitive, Alone: len(p.readers[n]) == 1 && !p.pinned[n]}
+	for i, c := range Inputs(next) {
+		if c == n {
+			d.Input = i
+		}
+	}
+	return d
+}
+
+// fuses tells whether the program's device may fuse ops.
+func (b *Builder) fuses() bool {
+	return b.onDevice() && b.options.Precision == BF16 && os.Getenv("RESIDUA_FUSION") != "0"
+}
+
+// launchFused starts kernels that compute the op and its follower, if there are any.
+func (c *DeviceCall) launchFused() bool {
+	f := c.op.follower
+	if f == nil {
+		return false
+	}
+	f.fused = false
+	next, err := c.bindFollower(f)
+	if err != nil {
+		c.Fail(err)
+		return true
+	}
+	f.fused = c.launcher.(Fuser).LaunchWith(c, next)
+	c.Fail(next.err)
+	return f.fused || c.err != nil
+}
+
+// bindFollower returns the call of the follower, with the memory of its inputs and its output.
+func (c *DeviceCall) bindFollower(f *Op) (*DeviceCall, error) {
+	if c.next == nil {
+		k, _ := launcherOf(f.Primitive)
+		next := newDeviceCall(f, k)
+		c.next = &next
+	}
+	c.next.err = nil
+	for i, from := range f.producers {
+		c.next.args[i] = from.device
+	}
+	return c.next, f.ensureDevice()
+}
+
+// ran returns the name and the FLOPs of what the op's last run has computed, its follower included.
+func (op *Op) ran() (name string, flops int) {
+	name, flops = opType(op.Primitive), op.runFLOPs(false)
+	if f := op.follower; f != nil && f.fused {
+		return name + " and " + opType(f.Primitive), flops + f.runFLOPs(false)
+	}
+	return name, flops
+}
