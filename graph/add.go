@@ -27,6 +27,12 @@ func Terms(n *gorgonia.Node) gorgonia.Nodes {
 	return nil
 }
 
+// IsAdd tells whether k is the sum that Add makes.
+func IsAdd(k Primitive) bool {
+	_, ok := k.(add)
+	return ok
+}
+
 func (add) String() string { return "Add" }
 
 func (add) Infer(in []Signature) (Signature, error) {

@@ -161,6 +161,9 @@ func (c *DeviceCall) In(i int) cuda.Array {
 	return c.args[i]
 }
 
+// Reads tells whether input i is the output of the other call's op.
+func (c *DeviceCall) Reads(i int, other *DeviceCall) bool { return c.op.producers[i] == other.op }
+
 // InAs returns input i in the given type, converted into scratch memory if it has another.
 func (c *DeviceCall) InAs(i int, t cuda.Type) cuda.Array {
 	a := c.In(i)

@@ -143,7 +143,8 @@ func (p *plan) lastUse(n *gorgonia.Node) int {
 }
 
 // overwritable returns the interval of an input that n may overwrite, nil if there is none. A
-// secondary may overwrite its primary's input, unless the primary's run may be over before.
+// secondary may overwrite its primary's input. What the op before n may compute in its own run must
+// not overwrite an input of that op, and no secondary is in place.
 func (p *plan) overwritable(n *gorgonia.Node) *interval {
 	may, run := inPlace(opOf(n)), n
 	if opOf(n).primary != nil {
@@ -156,6 +157,9 @@ func (p *plan) overwritable(n *gorgonia.Node) *interval {
 	for i, c := range inputs {
 		v := p.intervalOf[c]
 		if v == nil || !may(i) || opOf(c).storageBytes() != opOf(n).storageBytes() || v.end != p.position[run] {
+			continue
+		}
+		if leader := p.leaders[n]; leader != nil && slices.Contains(Inputs(leader), c) {
 			continue
 		}
 		if timesRead(c, inputs) == 1 {

@@ -19,6 +19,7 @@ func (d *Device) Gemm(g Gemm) error {
 	if err != nil {
 		return err
 	}
+	g = g.inPlace()
 	d.products.Lock()
 	err = d.multiply(handle, g)
 	d.products.Unlock()
@@ -29,8 +30,14 @@ func (d *Device) Gemm(g Gemm) error {
 	return d.profile.note(Work{Product: &noted, Bytes: g.Bytes()})
 }
 
-// gemm starts a product without an epilogue, by cuBLAS.
+// gemm starts a product without an epilogue, by cuBLAS. It first copies an addend to C.
 func (d *Device) gemm(handle *cublas.Handle, g Gemm) error {
+	if !g.Addend.None() {
+		if err := d.Convert(g.C, g.Addend); err != nil {
+			return err
+		}
+		g.Beta = 1
+	}
 	x := &d.product
 	*x = cublas.GemmEx{
 		TransA: operation(g.TransB), TransB: operation(g.TransA), M: g.N, N: g.M, K: g.K,

@@ -8,12 +8,13 @@ import (
 
 // Gemm is a product of row-major matrices, or a batch of them:
 //
-//	C = Alpha op(A) op(B) + Beta C        or, with an Epilogue f, when Beta and Batch must be 0,
-//	C = f(Alpha op(A) op(B))
+//	C = Alpha op(A) op(B) + Beta C        or, when Beta and Batch must be 0, with an Epilogue f
+//	C = f(Alpha op(A) op(B))              or with an Addend
+//	C = Alpha op(A) op(B) + Addend
 //
 // op(A) is [M, K], op(B) [K, N], C [M, N]; op transposes if TransA or TransB is true. LDA, LDB and
 // LDC are the lengths of stored rows. A and B have the same type, F32 or BF16; C has that type or
-// F32. Sums are in F32. Aux has the type and shape of C.
+// F32. Sums are in F32. Aux and Addend have the type and shape of C; Addend may be C itself.
 type Gemm struct {
 	TransA, TransB            bool
 	M, N, K                   int
@@ -29,6 +30,7 @@ type Gemm struct {
 	StrideA, StrideB, StrideC int // distance between successive products in elements
 	Epilogue                  Epilogue
 	Aux                       Array
+	Addend                    Array // the zero Array: none
 }
 
 // Epilogue says what is done with a product's entries x before they are stored.
@@ -54,8 +56,8 @@ var ErrNoEpilogue = errors.New("cuBLASLt: no product with that epilogue")
 // FLOPs counts 2 for each multiply-add.
 func (g Gemm) FLOPs() int { return 2 * g.M * g.N * g.K * max(1, g.Batch) }
 
-// Bytes counts both operands and the result; the result counts twice if it is also read, or if Aux
-// is read or written.
+// Bytes counts both operands and the result; the result counts twice if it, Aux or Addend is also
+// read, or Aux written.
 func (g Gemm) Bytes() int {
 	count := func(elements, stride, batch int) int {
 		if stride == 0 {
@@ -64,7 +66,7 @@ func (g Gemm) Bytes() int {
 		return elements * batch
 	}
 	batch, result := max(1, g.Batch), g.M*g.N
-	if g.Beta != 0 || g.Epilogue != NoEpilogue {
+	if g.Beta != 0 || g.Epilogue != NoEpilogue || !g.Addend.None() {
 		result *= 2
 	}
 	return count(g.M*g.K, g.StrideA, batch)*g.A.Type.Size() + count(g.K*g.N, g.StrideB, batch)*g.B.Type.Size() + result*batch*g.C.Type.Size()
@@ -86,12 +88,23 @@ func (g Gemm) String() string {
 	if g.Epilogue != NoEpilogue {
 		text += ", then " + g.Epilogue.String()
 	}
+	if !g.Addend.None() {
+		text += ", added"
+	}
 	return text
 }
 
-// fusible tells whether cuBLASLt may run the product, with its epilogue: operands must be bfloat16,
-// with rows at multiples of 16 bytes.
-func (g Gemm) fusible() bool { return g.A.Type == BF16 && g.Aligned() && Aligned16(g.Aux) }
+// fusible tells whether cuBLASLt may run the product, with its epilogue or addend: operands must be
+// bfloat16, with rows at multiples of 16 bytes.
+func (g Gemm) fusible() bool { return g.A.Type == BF16 && g.Aligned() && Aligned16(g.Aux, g.Addend) }
+
+// inPlace turns an Addend that is C itself into a Beta of 1.
+func (g Gemm) inPlace() Gemm {
+	if !g.Addend.None() && g.Addend.Ptr == g.C.Ptr {
+		g.Addend, g.Beta = Array{}, 1
+	}
+	return g
+}
 
 func (g Gemm) check() error {
 	switch {
@@ -103,6 +116,8 @@ func (g Gemm) check() error {
 		return errors.Errorf("matrix product: want sizes >= 1, got %d x %d x %d", g.M, g.N, g.K)
 	case g.Epilogue != NoEpilogue && (g.Beta != 0 || g.Batch != 0 || g.Aux.Type != g.C.Type):
 		return errors.Errorf("matrix product with an epilogue: want one, nothing added and an Aux of the result's type, got %+v", g)
+	case !g.Addend.None() && (g.Beta != 0 || g.Batch != 0 || g.Epilogue != NoEpilogue || g.Addend.Type != g.C.Type):
+		return errors.Errorf("matrix product with an addend: want one, no epilogue and an addend of the result's type, got %+v", g)
 	}
 	return nil
 }

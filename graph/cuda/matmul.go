@@ -12,7 +12,7 @@ import (
 // The values of RESIDUA_CUBLASLT: which products cuBLASLt runs.
 const (
 	noMatmul        = "0"
-	epilogueMatmul  = ""        // those with an epilogue, by the algorithms that it proposes first
+	epilogueMatmul  = ""        // those with an epilogue or addend, by the algorithms that it proposes first
 	measuredMatmuls = "measure" // all of bfloat16 that it can, by the algorithms that are the fastest
 )
 
@@ -52,13 +52,14 @@ func (d *Device) multiply(handle *cublas.Handle, g Gemm) error {
 func (d *Device) plan(handle *cublas.Handle, g Gemm) (*cublas.Matmul, error) {
 	m := &d.matmuls
 	measured := m.which == measuredMatmuls
-	if m.which == noMatmul || g.Epilogue == NoEpilogue && !measured || g.Batch != 0 || !g.fusible() {
+	plain := g.Epilogue == NoEpilogue && g.Addend.None()
+	if m.which == noMatmul || plain && !measured || g.Batch != 0 || !g.fusible() {
 		return nil, nil
 	}
 	s := cublas.MatmulShape{
 		TransA: operation(g.TransB), TransB: operation(g.TransA), M: g.N, N: g.M, K: g.K,
 		Type: dataType(g.A.Type), LDA: g.LDB, LDB: g.LDA, DType: dataType(g.C.Type), LDD: g.LDC,
-		Adds: g.Beta != 0, Epilogue: epilogue(g.Epilogue), Compute: d.compute(g.A.Type), Workspace: MatmulWorkspace,
+		Adds: g.Beta != 0 || !g.Addend.None(), Epilogue: epilogue(g.Epilogue), Compute: d.compute(g.A.Type), Workspace: MatmulWorkspace,
 	}
 	if measured {
 		s.Reduction = cublas.FloatReduction // sums stay in 32 bits
@@ -87,7 +88,11 @@ func (d *Device) matmul(plan *cublas.Matmul, g Gemm) (err error) {
 			return err
 		}
 	}
-	return plan.Run(g.Alpha, uintptr(g.B.Ptr), uintptr(g.A.Ptr), g.Beta, uintptr(g.C.Ptr), uintptr(g.Aux.Ptr), uintptr(workspace.Ptr))
+	beta, added := g.Beta, g.C
+	if !g.Addend.None() {
+		beta, added = 1, g.Addend
+	}
+	return plan.Run(g.Alpha, uintptr(g.B.Ptr), uintptr(g.A.Ptr), beta, uintptr(added.Ptr), uintptr(g.C.Ptr), uintptr(g.Aux.Ptr), uintptr(workspace.Ptr))
 }
 
 func epilogue(e Epilogue) cublas.Epilogue {

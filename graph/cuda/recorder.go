@@ -83,10 +83,11 @@ func (r *Recorder) Gemm(g Gemm) error {
 	if err := g.check(); err != nil {
 		return err
 	}
-	if g.Epilogue != NoEpilogue {
-		if !g.fusible() {
-			return errors.WithStack(ErrNoEpilogue)
-		}
+	g = g.inPlace()
+	if g.Epilogue != NoEpilogue && !g.fusible() {
+		return errors.WithStack(ErrNoEpilogue)
+	}
+	if g.Epilogue != NoEpilogue || !g.Addend.None() {
 		if _, err := r.Scratch(F32, MatmulWorkspace/F32.Size()); err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func (k activated) Launch(*graph.DeviceCall) {}
 // Launch computes dy W^T f'(h) in one product if the device can, else in a product and a pass that
 // multiplies it by f'(h) in place.
 func (k linearGradActivated) Launch(c *graph.DeviceCall) {
-	dh, product := c.Out(), k.of.productGradX(c, 0)
+	dh, product := c.Out(), k.of.productGradX(c)
 	h := c.InAs(2, dh.Type)
 	if k.activation.Function == kernel.GeluTanh && c.GemmWith(product, cuda.DGELU, h) {
 		return

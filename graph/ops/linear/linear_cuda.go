@@ -8,6 +8,28 @@ import (
 // Launch runs the op on a device.
 func (k Product) Launch(c *graph.DeviceCall) { c.Gemm(k.product(c)) }
 
+// Fuses tells whether next is the sum of a residual stream, which alone reads this product.
+func (Product) Fuses(next graph.Next) bool { return next.Alone && graph.IsAdd(next.Primitive) }
+
+// LaunchWith computes the product and adds the other term of a sum of two, so that the product
+// itself is not written.
+func (k Product) LaunchWith(c, next *graph.DeviceCall) bool {
+	terms, sum := next.Inputs(), next.Out()
+	if len(terms) != 2 || next.Accumulate() || sum.Type != c.Out().Type {
+		return false
+	}
+	product := k.product(c)
+	product.C, product.Addend = sum, terms[0]
+	if next.Reads(0, c) {
+		product.Addend = terms[1]
+	}
+	if product.Addend.Type != sum.Type {
+		return false
+	}
+	c.Gemm(product)
+	return true
+}
+
 // product returns the product scale * x W, [tokens, ..., outputs].
 func (k Product) product(c *graph.DeviceCall) cuda.Gemm {
 	x, w := c.Operands()
@@ -19,20 +41,17 @@ func (k Product) product(c *graph.DeviceCall) cuda.Gemm {
 }
 
 func (k linearGradX) Launch(c *graph.DeviceCall) {
-	beta := 0.0
-	if addend := c.In(2); !addend.None() {
-		c.CopyTo(c.Out(), addend)
-		beta = 1
-	}
-	c.Gemm(k.of.productGradX(c, beta))
+	product := k.of.productGradX(c)
+	product.Addend = c.InAs(2, c.Out().Type)
+	c.Gemm(product)
 }
 
-// productGradX returns the product scale * dy W^T + beta * output, [tokens, ..., inputs].
-func (k Product) productGradX(c *graph.DeviceCall, beta float64) cuda.Gemm {
+// productGradX returns the product scale * dy W^T, [tokens, ..., inputs].
+func (k Product) productGradX(c *graph.DeviceCall) cuda.Gemm {
 	dy, w := c.Operands()
 	inputs, outputs := k.Sides(c.Signature(1))
 	return cuda.Gemm{
-		TransB: !k.Transposed, M: c.Signature(0).Size() / outputs, N: inputs, K: outputs, Alpha: k.Scale, Beta: beta,
+		TransB: !k.Transposed, M: c.Signature(0).Size() / outputs, N: inputs, K: outputs, Alpha: k.Scale,
 		A: dy, LDA: outputs, B: w, LDB: c.Signature(1).Width(), C: c.Out(), LDC: inputs,
 	}
 }

@@ -17,7 +17,7 @@ func (k valueProduct) Launch(c *graph.DeviceCall) {
 
 // Launch computes dy W^T by a product, and both gradients in a pass over it.
 func (k linearGradSwiGLU) Launch(c *graph.DeviceCall) {
-	c.Gemm(k.of.productGradX(c, 0))
+	c.Gemm(k.of.productGradX(c))
 	dvalue := c.Out()
 	dgate := c.SecondaryAs(0, dvalue.Type)
 	value := c.InAs(2, dvalue.Type)

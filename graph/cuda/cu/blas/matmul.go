@@ -31,11 +31,11 @@ const (
 // MatmulShape describes a product of matrices stored by columns, for which cuBLASLt chooses an
 // algorithm:
 //
-//	D = alpha op(A) op(B) + beta D        or, with an Epilogue f, when Adds must be false,
+//	D = alpha op(A) op(B) + beta C        or, with an Epilogue f, when Adds must be false,
 //	D = f(alpha op(A) op(B))
 //
-// op(A) is [M, K], op(B) [K, N], D and Aux [M, N], which have the same type and the same distance
-// between columns. All matrices begin at multiples of 16 bytes.
+// op(A) is [M, K], op(B) [K, N], C, D and Aux [M, N], which have the same type and the same
+// distance between columns. C may be D. All matrices begin at multiples of 16 bytes.
 type MatmulShape struct {
 	TransA, TransB Operation
 	M, N, K        int
@@ -244,7 +244,7 @@ func (m *Matmul) prefer(q *quick, attribute int, value uint64, bytes uintptr) {
 
 // Run starts the product on the default stream. workspace is the address of MatmulShape.Workspace
 // bytes, a multiple of 256.
-func (m *Matmul) Run(alpha float64, a, b uintptr, beta float64, d, aux, workspace uintptr) error {
+func (m *Matmul) Run(alpha float64, a, b uintptr, beta float64, c, d, aux, workspace uintptr) error {
 	q := quick{keep: unsafe.Pointer(m)}
 	if m.shape.Epilogue != NoEpilogue && aux != m.aux {
 		m.describe(&q, descAux, uint64(aux), 8)
@@ -252,7 +252,7 @@ func (m *Matmul) Run(alpha float64, a, b uintptr, beta float64, d, aux, workspac
 	}
 	m.alpha, m.beta = float32(alpha), float32(beta)
 	q.call(m.lt.multiply, m.handle.handle, m.description, uintptr(unsafe.Pointer(&m.alpha)), a, m.a, b, m.b,
-		uintptr(unsafe.Pointer(&m.beta)), d, m.d, d, m.d, uintptr(unsafe.Pointer(&m.found[m.used].algorithm)), workspace, uintptr(m.shape.Workspace), 0)
+		uintptr(unsafe.Pointer(&m.beta)), c, m.d, d, m.d, uintptr(unsafe.Pointer(&m.found[m.used].algorithm)), workspace, uintptr(m.shape.Workspace), 0)
 	if err := q.err(); err != nil {
 		return errors.Wrap(err, m.shape.String())
 	}

@@ -41,7 +41,7 @@ struct Gemm {
   Operand a, b, c;
   int batch, compute;
   int epilogue = kNone;  // of products in float, with aux, which is like c
-  Operand aux = {};
+  Operand aux = {};      // without an epilogue: what beta multiplies, if that is not c
   int algorithm = 0;  // 0 is cuBLAS's own, others are cuBLASLt's
   uint64_t workspace = 0, workspace_bytes = 0;
 };
@@ -178,7 +178,8 @@ void put(E *c, const T *sums, const Gemm &g, T alpha, T beta) {
     for (int i = 0; i < g.m; i++) {
       E *to = c + static_cast<int64_t>(j) * g.c.ld + i;
       T x = alpha * sums[static_cast<int64_t>(j) * g.m + i];
-      write(to, beta == 0 ? finish(g, x, reinterpret_cast<E *>(g.aux.address) + static_cast<int64_t>(j) * g.aux.ld + i) : x + beta * static_cast<T>(read(to)));
+      E *aux = reinterpret_cast<E *>(g.aux.address) + static_cast<int64_t>(j) * g.aux.ld + i;
+      write(to, beta == 0 ? finish(g, x, aux) : x + beta * static_cast<T>(read(g.aux.address == 0 ? to : aux)));
     }
   }
 }
@@ -240,8 +241,15 @@ bool on_device(const Gemm &g) {
   uint64_t addresses[5] = {g.a.address, g.b.address, g.c.address, g.aux.address, g.workspace};
   uint64_t bytes[5] = {extent(g.a, g.trans_a ? g.k : g.m, g.trans_a ? g.m : g.k, g.batch),
                        extent(g.b, g.trans_b ? g.n : g.k, g.trans_b ? g.k : g.n, g.batch), extent(g.c, g.m, g.n, g.batch),
-                       g.epilogue == kNone ? 0 : extent(g.aux, g.m, g.n, 1), g.workspace_bytes};
+                       g.aux.address == 0 ? 0 : extent(g.aux, g.m, g.n, 1), g.workspace_bytes};
   return emulatorProduct(addresses, bytes, g.algorithm) == 0;
+}
+
+// overwrites_operand is whether the result lies where A or B do: a GPU's blocks would read what others have written.
+bool overwrites_operand(const Gemm &g) {
+  uint64_t c = g.c.address, bytes = extent(g.c, g.m, g.n, g.batch);
+  auto overlaps = [=](const Operand &o, int rows, int columns) { return o.address < c + bytes && c < o.address + extent(o, rows, columns, 1); };
+  return overlaps(g.a, g.trans_a ? g.k : g.m, g.trans_a ? g.m : g.k) || overlaps(g.b, g.trans_b ? g.n : g.k, g.trans_b ? g.k : g.n);
 }
 
 std::mutex mutex;
@@ -250,7 +258,7 @@ Status gemm(const Handle *h, Gemm g) {
   if (h == nullptr) return kNotInitialized;
   if (h->math_mode == kTF32Math && g.compute == kCompute32F && g.a.type == k32F) g.compute = kFastTF32;
   if (!supported(g)) return kNotSupported;
-  if (!valid(g)) return kInvalidValue;
+  if (!valid(g) || overwrites_operand(g)) return kInvalidValue;
   if (g.m == 0 || g.n == 0 || g.batch == 0) return kSuccess;
   std::lock_guard<std::mutex> lock(mutex);
   if (!on_device(g)) return kExecutionFailed;
@@ -497,6 +505,8 @@ EXPORT int cublasLtMatmul(void *handle, void *description, const void *alpha, co
   g.a.address = address_of(a), g.b.address = address_of(b), g.c.address = address_of(d);
   g.algorithm = number_of(g, static_cast<const Algorithm *>(algorithm));
   g.workspace = address_of(workspace), g.workspace_bytes = bytes;
-  if (c != d || g.algorithm == 0 || bytes < workspace_of(g.algorithm) || g.workspace % 256 != 0) return kInvalidValue;
+  bool apart = c != d && *static_cast<const float *>(beta) != 0;
+  if (apart && g.epilogue == kNone) g.aux = {address_of(c), g.c.type, g.c.ld, 0};
+  if ((apart && g.epilogue != kNone) || g.algorithm == 0 || bytes < workspace_of(g.algorithm) || g.workspace % 256 != 0) return kInvalidValue;
   return gemm(handle_of(handle), g);
 }
