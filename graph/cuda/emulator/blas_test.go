@@ -173,16 +173,20 @@ func TestGemmOverwritesNaN(t *testing.T) {
 func TestGemmErrors(t *testing.T) {
 	d, h := newDevice(t), newHandle(t)
 	x := alloc[float32](d, 16)
-	good := square(4, x, x, x)
+	good := square(4, x, x, alloc[float32](d, 16))
 	require.NoError(t, h.GemmEx(&good))
-	for want, change := range map[string]func(g *cublas.GemmEx){
-		"NOT_SUPPORTED":    func(g *cublas.GemmEx) { g.AType = cublas.R16BF },
-		"INVALID_VALUE":    func(g *cublas.GemmEx) { g.LDB = 3 },
-		"EXECUTION_FAILED": func(g *cublas.GemmEx) { g.C += 4 },
+	for name, test := range map[string]struct {
+		want   string
+		change func(g *cublas.GemmEx)
+	}{
+		"types":                    {"NOT_SUPPORTED", func(g *cublas.GemmEx) { g.AType = cublas.R16BF }},
+		"rows too short":           {"INVALID_VALUE", func(g *cublas.GemmEx) { g.LDB = 3 }},
+		"a result over an operand": {"INVALID_VALUE", func(g *cublas.GemmEx) { g.C = g.A + 16 }},
+		"beyond the memory":        {"EXECUTION_FAILED", func(g *cublas.GemmEx) { g.C += 4 }},
 	} {
 		bad := good
-		change(&bad)
-		require.ErrorContains(t, h.GemmEx(&bad), want)
+		test.change(&bad)
+		require.ErrorContains(t, h.GemmEx(&bad), test.want, name)
 		Restore()
 	}
 	LoseDevice()
