@@ -14,13 +14,13 @@ import (
 func use(t *testing.T, p Precision) {
 	d, err := Open(Options{Precision: p})
 	require.NoError(t, err)
-	x, err := d.Alloc(F32, 16)
+	x, err := d.Alloc(F32, 32)
 	require.NoError(t, err)
 	require.NoError(t, d.within(func() error {
-		return d.Launch("fill_f32", Over(16, 32), x, Float(1), Long(16))
+		return d.Launch("fill_f32", Over(32, 32), x, Float(1), Long(32))
 	}))
 	require.NoError(t, d.within(func() error {
-		return d.Gemm(Gemm{M: 4, N: 4, K: 4, Alpha: 1, A: x, LDA: 4, B: x, LDB: 4, C: x, LDC: 4})
+		return d.Gemm(Gemm{M: 4, N: 4, K: 4, Alpha: 1, A: x, LDA: 4, B: x, LDB: 4, C: x.Slice(16, 16), LDC: 4})
 	}))
 	d.Free(x)
 	require.NoError(t, d.Close())
