@@ -68,7 +68,7 @@ func TestDeviceSum(t *testing.T) {
 				}
 				require.Equal(t, test.added, added)
 				require.LessOrEqual(t, test.sums, sums) // gradients have sums of their own
-				c.NoGradient = true // then the sum may overwrite what nothing reads later
+				c.NoGradient = true                     // then the sum may overwrite what nothing reads later
 				optest.CheckInAllPrecisions(t, c)
 			})
 		}
