@@ -171,6 +171,29 @@ func TestStreamsAndEvents(t *testing.T) {
 	require.NoError(t, s.Destroy())
 }
 
+func TestGraphs(t *testing.T) {
+	use(t)
+	require.EqualError(t, NoStream.BeginCapture(), "beginning to record a stream: CUresult 900")
+	s, err := NewStream(StreamNonBlocking)
+	require.NoError(t, err)
+	require.NoError(t, s.BeginCapture())
+	g, err := s.EndCapture()
+	require.NoError(t, err)
+	e, err := g.Instantiate()
+	require.NoError(t, err)
+	require.NoError(t, g.Destroy())
+	require.Zero(t, testing.AllocsPerRun(100, func() { _ = e.Launch(s) }))
+	gpu.FailNext(700)
+	require.ErrorContains(t, e.Launch(s), "launching a graph: CUDA_ERROR_ILLEGAL_ADDRESS")
+	require.NoError(t, e.Launch(s))
+	require.NoError(t, e.Destroy())
+	gpu.FailNext(int(CaptureInvalidated))
+	_, err = s.EndCapture()
+	require.ErrorIs(t, err, CaptureInvalidated)
+	require.EqualError(t, err, "recording a stream: CUDA_ERROR_STREAM_CAPTURE_INVALIDATED")
+	require.NoError(t, s.Destroy())
+}
+
 // arguments holds the arguments of the kernel store, for a launch to point to.
 type arguments struct {
 	to     DevicePtr

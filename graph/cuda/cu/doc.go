@@ -4,8 +4,8 @@
 //
 // The module replaces gorgonia.org/cu, under the same name: it has the parts of it that Gorgonia
 // v0.9.18 uses under the build tag cuda, and in addition what Residua's device needs (streams,
-// events, launches that allocate nothing, the compiler's log). A program that embeds Residua under
-// that tag must name this folder in its own go.work or replace line.
+// events, graphs, launches that allocate nothing, the compiler's log). A program that embeds
+// Residua under that tag must name this folder in its own go.work or replace line.
 //
 // # Where the driver is looked for
 //

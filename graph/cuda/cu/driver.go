@@ -26,6 +26,8 @@ type driver struct {
 	memcpyHtoD, memcpyDtoH, memcpyHtoDAsync, memcpyDtoHAsync, memcpyDtoDAsync    dynlib.Func
 	memsetD8Async, memsetD32Async                                                dynlib.Func
 	streamCreate, streamDestroy, streamQuery, streamSynchronize                  dynlib.Func
+	streamBeginCapture, streamEndCapture                                         dynlib.Func
+	graphInstantiate, graphDestroy, graphLaunch, graphExecDestroy                dynlib.Func
 	eventCreate, eventDestroy, eventRecord, eventSynchronize, eventElapsedTime   dynlib.Func
 	moduleLoadDataEx, moduleUnload, moduleGetFunction                            dynlib.Func
 	funcSetAttribute, funcGetAttribute, launchKernel                             dynlib.Func
@@ -63,6 +65,12 @@ func (d *driver) symbols() []dynlib.Symbol {
 		{Func: &d.streamDestroy, Name: "cuStreamDestroy_v2"},
 		{Func: &d.streamQuery, Name: "cuStreamQuery"},
 		{Func: &d.streamSynchronize, Name: "cuStreamSynchronize"},
+		{Func: &d.streamBeginCapture, Name: "cuStreamBeginCapture_v2"},
+		{Func: &d.streamEndCapture, Name: "cuStreamEndCapture"},
+		{Func: &d.graphInstantiate, Name: "cuGraphInstantiateWithFlags"},
+		{Func: &d.graphDestroy, Name: "cuGraphDestroy"},
+		{Func: &d.graphLaunch, Name: "cuGraphLaunch"},
+		{Func: &d.graphExecDestroy, Name: "cuGraphExecDestroy"},
 		{Func: &d.eventCreate, Name: "cuEventCreate"},
 		{Func: &d.eventDestroy, Name: "cuEventDestroy_v2"},
 		{Func: &d.eventRecord, Name: "cuEventRecord"},

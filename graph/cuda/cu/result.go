@@ -18,6 +18,14 @@ const (
 	NotFound     Result = 500
 )
 
+// The results of calls that a stream's capture does not allow.
+const (
+	CaptureUnsupported Result = 900 // the call cannot be recorded
+	CaptureInvalidated Result = 901 // an earlier call was not allowed
+	CaptureImplicit    Result = 906 // of the default stream, which the capturing one waits for
+	CapturedEvent      Result = 907 // of an event that was recorded in a capturing stream
+)
+
 // The results after which the context is lost. A kernel runs after its launch has returned, so the
 // call that reports one is usually not the one that caused it.
 const (

@@ -25,6 +25,7 @@ type Moved struct {
 	KernelLaunches, Products, Synchronisations uint64    // Products are calls of cuBLAS
 	Contexts, Modules, Handles                 uint64    // numbers made; Handles are cuBLAS's
 	Events                                     uint64    // recorded events
+	Graphs                                     uint64    // launched graphs; what is in them is counted at each launch
 	Choices                                    uint64    // calls in which cuBLASLt proposed algorithms
 	Algorithms                                 [9]uint64 // products by their algorithm: cuBLAS's own, then cuBLASLt's
 	InUse, Peak                                uint64    // bytes of device memory

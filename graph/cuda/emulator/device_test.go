@@ -120,6 +120,11 @@ func line(blocks, threads int) grid {
 
 // launch runs a kernel and returns its error. Each argument may have any type of a fixed size.
 func (d *device) launch(name string, g grid, args ...any) error {
+	return d.launchOn(cu.NoStream, name, g, args...)
+}
+
+// launchOn runs a kernel on a stream as launch does.
+func (d *device) launchOn(s cu.Stream, name string, g grid, args ...any) error {
 	f, err := d.module.Function(name)
 	require.NoError(d, err)
 	if g.shared > 48<<10 {
@@ -134,7 +139,7 @@ func (d *device) launch(name string, g grid, args ...any) error {
 		addresses[i] = unsafe.Pointer(&values[i])
 		pin.Pin(addresses[i])
 	}
-	return cu.LaunchRaw(f, g.blocks, g.threads, uint32(g.shared), cu.NoStream, unsafe.SliceData(addresses))
+	return cu.LaunchRaw(f, g.blocks, g.threads, uint32(g.shared), s, unsafe.SliceData(addresses))
 }
 
 func bitsOf(t require.TestingT, arg any) (bits uint64) {
@@ -181,7 +186,7 @@ func download[E any](d *device, p cu.DevicePtr, n int) []E {
 	host := make([]E, n)
 	size := int64(n) * int64(unsafe.Sizeof(host[0]))
 	require.NoError(d, cu.MemcpyDtoHAsync(unsafe.Pointer(&host[0]), p, size, cu.NoStream))
-	require.NoError(d, cu.Synchronize())
+	require.NoError(d, cu.NoStream.Synchronize())
 	return host
 }
 

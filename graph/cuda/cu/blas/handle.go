@@ -13,7 +13,8 @@ import (
 type Handle struct {
 	library *library
 	handle  uintptr
-	alpha   uint64 // bits of a product's factors, in the type in which it computes
+	stream  uintptr // CUstream of SetStream
+	alpha   uint64  // bits of a product's factors, in the type in which it computes
 	beta    uint64
 }
 
@@ -47,11 +48,13 @@ func (h *Handle) Version() (int, error) {
 	return int(version), nil
 }
 
-// SetStream makes the following products go to the stream. It undoes SetWorkspace.
+// SetStream makes the following products, by Matmuls too, go to the stream. It undoes SetWorkspace,
+// without which a stream that captures must not get a product of cuBLAS.
 func (h *Handle) SetStream(s cu.Stream) error {
-	if s := Status(h.library.setStream.Call(h.handle, s.Handle())); s != 0 {
-		return errors.Wrap(s, "giving cuBLAS a stream")
+	if status := Status(h.library.setStream.Call(h.handle, s.Handle())); status != 0 {
+		return errors.Wrap(status, "giving cuBLAS a stream")
 	}
+	h.stream = s.Handle()
 	return nil
 }
 

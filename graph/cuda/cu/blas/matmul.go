@@ -242,7 +242,7 @@ func (m *Matmul) prefer(q *quick, attribute int, value uint64, bytes uintptr) {
 	q.call(m.lt.setPreference, m.preference, uintptr(attribute), uintptr(unsafe.Pointer(&m.value)), bytes)
 }
 
-// Run starts the product on the default stream. workspace is the address of MatmulShape.Workspace
+// Run starts the product on the handle's stream. workspace is the address of MatmulShape.Workspace
 // bytes, a multiple of 256.
 func (m *Matmul) Run(alpha float64, a, b uintptr, beta float64, c, d, aux, workspace uintptr) error {
 	q := quick{keep: unsafe.Pointer(m)}
@@ -252,7 +252,7 @@ func (m *Matmul) Run(alpha float64, a, b uintptr, beta float64, c, d, aux, works
 	}
 	m.alpha, m.beta = float32(alpha), float32(beta)
 	q.call(m.lt.multiply, m.handle.handle, m.description, uintptr(unsafe.Pointer(&m.alpha)), a, m.a, b, m.b,
-		uintptr(unsafe.Pointer(&m.beta)), c, m.d, d, m.d, uintptr(unsafe.Pointer(&m.found[m.used].algorithm)), workspace, uintptr(m.shape.Workspace), 0)
+		uintptr(unsafe.Pointer(&m.beta)), c, m.d, d, m.d, uintptr(unsafe.Pointer(&m.found[m.used].algorithm)), workspace, uintptr(m.shape.Workspace), m.handle.stream)
 	if err := q.err(); err != nil {
 		return errors.Wrap(err, m.shape.String())
 	}

@@ -4,14 +4,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <mutex>
 #include <vector>
+
+#include "product.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 extern "C" int cuCtxGetCurrent(void **context);
 extern "C" void emulatorHandle(int by);
-extern "C" int emulatorProduct(const uint64_t addresses[5], const uint64_t bytes[5], int algorithm);
 extern "C" void emulatorChoice();
 
 namespace {
@@ -23,6 +23,8 @@ enum MathMode { kTF32Math = 3 };
 
 struct Handle {
   int math_mode = 0;
+  void *stream = nullptr;
+  bool workspace = false;  // set by cublasSetWorkspace since the last cublasSetStream
 };
 
 // An Operand is a matrix in the device's memory, one a product of the batch.
@@ -37,13 +39,14 @@ enum Epilogue { kNone = 1, kGELUAux = 160, kDGELU = 192 };
 struct Gemm {
   bool trans_a, trans_b;
   int m, n, k;
-  const void *alpha, *beta;
+  double alpha, beta;
   Operand a, b, c;
   int batch, compute;
   int epilogue = kNone;  // of products in float, with aux, which is like c
   Operand aux = {};      // without an epilogue: what beta multiplies, if that is not c
   int algorithm = 0;  // 0 is cuBLAS's own, others are cuBLASLt's
   uint64_t workspace = 0, workspace_bytes = 0;
+  void *stream = nullptr;
 };
 
 uint64_t size_of(int type) { return type == k64F ? 8 : type == k32F ? 4 : 2; }
@@ -200,7 +203,7 @@ template <typename T>
 void run(const Gemm &g) {
   size_t m = static_cast<size_t>(g.m), n = static_cast<size_t>(g.n + 3) / 4 * 4, k = static_cast<size_t>(g.k);
   std::vector<T> a(m * k), b(k * n), sums(m * n);
-  T alpha = *static_cast<const T *>(g.alpha), beta = *static_cast<const T *>(g.beta);
+  T alpha = static_cast<T>(g.alpha), beta = static_cast<T>(g.beta);
   for (int i = 0; i < g.batch; i++) {
     pack_operand(a.data(), g.a, i * g.a.stride, g.trans_a, g.m, g.k, g.compute);
     pack_operand(b.data(), g.b, i * g.b.stride, g.trans_b, g.k, g.n, g.compute);
@@ -237,12 +240,16 @@ uint64_t extent(const Operand &o, int rows, int columns, int batch) {
   return static_cast<uint64_t>(elements) * size_of(o.type);
 }
 
-bool on_device(const Gemm &g) {
-  uint64_t addresses[5] = {g.a.address, g.b.address, g.c.address, g.aux.address, g.workspace};
-  uint64_t bytes[5] = {extent(g.a, g.trans_a ? g.k : g.m, g.trans_a ? g.m : g.k, g.batch),
-                       extent(g.b, g.trans_b ? g.n : g.k, g.trans_b ? g.k : g.n, g.batch), extent(g.c, g.m, g.n, g.batch),
-                       g.aux.address == 0 ? 0 : extent(g.aux, g.m, g.n, 1), g.workspace_bytes};
-  return emulatorProduct(addresses, bytes, g.algorithm) == 0;
+// product is what the driver is asked for.
+emulator::Product product(const Gemm &g, bool workspace) {
+  uint64_t a = extent(g.a, g.trans_a ? g.k : g.m, g.trans_a ? g.m : g.k, g.batch);
+  uint64_t b = extent(g.b, g.trans_b ? g.n : g.k, g.trans_b ? g.k : g.n, g.batch), c = extent(g.c, g.m, g.n, g.batch);
+  return {g.stream,
+          {g.a.address, g.b.address, g.c.address, g.aux.address, g.workspace},
+          {a, b, c, g.aux.address == 0 ? 0 : extent(g.aux, g.m, g.n, 1), g.workspace_bytes},
+          g.algorithm,
+          workspace,
+          [g] { g.compute == kCompute64F ? run<double>(g) : run<float>(g); }};
 }
 
 // overwrites_operand is whether the result lies where A or B do: a GPU's blocks would read what others have written.
@@ -252,7 +259,7 @@ bool overwrites_operand(const Gemm &g) {
   return overlaps(g.a, g.trans_a ? g.k : g.m, g.trans_a ? g.m : g.k) || overlaps(g.b, g.trans_b ? g.n : g.k, g.trans_b ? g.k : g.n);
 }
 
-std::mutex mutex;
+constexpr int kDriverNotSupported = 801;
 
 Status gemm(const Handle *h, Gemm g) {
   if (h == nullptr) return kNotInitialized;
@@ -260,14 +267,12 @@ Status gemm(const Handle *h, Gemm g) {
   if (!supported(g)) return kNotSupported;
   if (!valid(g) || overwrites_operand(g)) return kInvalidValue;
   if (g.m == 0 || g.n == 0 || g.batch == 0) return kSuccess;
-  std::lock_guard<std::mutex> lock(mutex);
-  if (!on_device(g)) return kExecutionFailed;
-  if (g.compute == kCompute64F) {
-    run<double>(g);
-  } else {
-    run<float>(g);
+  emulator::Product p = product(g, h->workspace || g.algorithm != 0);
+  switch (emulatorProduct(&p)) {
+    case kSuccess: return kSuccess;
+    case kDriverNotSupported: return kNotSupported;
+    default: return kExecutionFailed;
   }
-  return kSuccess;
 }
 
 // ---- cuBLASLt's descriptions ----
@@ -311,6 +316,9 @@ uint64_t address_of(const void *p) { return reinterpret_cast<uint64_t>(p); }
 
 Handle *handle_of(void *h) { return static_cast<Handle *>(h); }
 
+// factor reads alpha or beta, which has the type in which is computed.
+double factor(const void *p, int compute) { return compute == kCompute64F ? *static_cast<const double *>(p) : *static_cast<const float *>(p); }
+
 }  // namespace
 
 EXPORT int cublasCreate_v2(void **handle) {
@@ -332,11 +340,18 @@ EXPORT int cublasGetVersion_v2(void *, int *version) {
   return kSuccess;
 }
 
-EXPORT int cublasSetStream_v2(void *handle, void *) { return handle == nullptr ? kNotInitialized : kSuccess; }
-
-EXPORT int cublasSetWorkspace_v2(void *handle, void *workspace, size_t) {
+EXPORT int cublasSetStream_v2(void *handle, void *stream) {
   if (handle == nullptr) return kNotInitialized;
-  return address_of(workspace) % 256 == 0 ? kSuccess : kInvalidValue;
+  handle_of(handle)->stream = stream;
+  handle_of(handle)->workspace = false;
+  return kSuccess;
+}
+
+EXPORT int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes) {
+  if (handle == nullptr) return kNotInitialized;
+  if (address_of(workspace) % 256 != 0) return kInvalidValue;
+  handle_of(handle)->workspace = bytes > 0;
+  return kSuccess;
 }
 
 EXPORT int cublasSetMathMode(void *handle, int mode) {
@@ -349,8 +364,11 @@ EXPORT int cublasGemmStridedBatchedEx(void *handle, int trans_a, int trans_b, in
                                       int type_a, int lda, long long stride_a, const void *b, int type_b, int ldb,
                                       long long stride_b, const void *beta, void *c, int type_c, int ldc, long long stride_c,
                                       int batch, int compute, int) {
-  return gemm(handle_of(handle), {trans_a != 0, trans_b != 0, m, n, k, alpha, beta, {address_of(a), type_a, lda, stride_a},
-                                  {address_of(b), type_b, ldb, stride_b}, {address_of(c), type_c, ldc, stride_c}, batch, compute});
+  if (handle == nullptr) return kNotInitialized;
+  Gemm g = {trans_a != 0, trans_b != 0, m, n, k, factor(alpha, compute), factor(beta, compute), {address_of(a), type_a, lda, stride_a},
+            {address_of(b), type_b, ldb, stride_b}, {address_of(c), type_c, ldc, stride_c}, batch, compute};
+  g.stream = handle_of(handle)->stream;
+  return gemm(handle_of(handle), g);
 }
 
 EXPORT int cublasGemmEx(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha, const void *a, int type_a,
@@ -435,7 +453,7 @@ namespace {
 Gemm matmul(const Description *d, const Layout *a, const Layout *b, const Layout *c) {
   auto operand = [](const Layout *l) { return Operand{0, l->type, static_cast<int>(l->ld), 0}; };
   Gemm g = {d->trans_a != 0, d->trans_b != 0, static_cast<int>(c->rows), static_cast<int>(c->columns),
-            static_cast<int>(d->trans_a != 0 ? a->rows : a->columns), nullptr, nullptr, operand(a), operand(b), operand(c), 1, d->compute};
+            static_cast<int>(d->trans_a != 0 ? a->rows : a->columns), 0, 0, operand(a), operand(b), operand(c), 1, d->compute};
   g.epilogue = d->epilogue;
   g.aux = {d->aux, c->type, static_cast<int>(d->aux_ld), 0};
   return g;
@@ -498,14 +516,15 @@ EXPORT int cublasLtMatmulAlgoCheck(void *handle, void *description, void *a, voi
 
 EXPORT int cublasLtMatmul(void *handle, void *description, const void *alpha, const void *a, void *layout_a, const void *b, void *layout_b,
                           const void *beta, const void *c, void *, void *d, void *layout_d, const void *algorithm, void *workspace, size_t bytes,
-                          void *) {
+                          void *stream) {
   Gemm g = matmul(static_cast<Description *>(description), static_cast<Layout *>(layout_a), static_cast<Layout *>(layout_b),
                   static_cast<Layout *>(layout_d));
-  g.alpha = alpha, g.beta = beta;
+  g.alpha = *static_cast<const float *>(alpha), g.beta = *static_cast<const float *>(beta);
   g.a.address = address_of(a), g.b.address = address_of(b), g.c.address = address_of(d);
   g.algorithm = number_of(g, static_cast<const Algorithm *>(algorithm));
   g.workspace = address_of(workspace), g.workspace_bytes = bytes;
-  bool apart = c != d && *static_cast<const float *>(beta) != 0;
+  g.stream = stream;
+  bool apart = c != d && g.beta != 0;
   if (apart && g.epilogue == kNone) g.aux = {address_of(c), g.c.type, g.c.ld, 0};
   if ((apart && g.epilogue != kNone) || g.algorithm == 0 || bytes < workspace_of(g.algorithm) || g.workspace % 256 != 0) return kInvalidValue;
   return gemm(handle_of(handle), g);

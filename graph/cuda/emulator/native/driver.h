@@ -1,11 +1,13 @@
 // A libcuda.so.1 whose devices are this processor: the part of the driver's interface that the binding calls, with its checks.
-// Kernels run where they are launched, before cuLaunchKernel returns; copies to the host that are asynchronous arrive when
-// somebody waits for them, as late as a real device's may. driver_*.cpp hold the interface, this file what they share.
+// Kernels run where they are launched, before cuLaunchKernel returns, unless their stream captures; copies to the host that are
+// asynchronous arrive when somebody waits for them, as late as a real device's may. driver_*.cpp hold the interface, this file what
+// they share.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -37,12 +39,29 @@ struct Module {
 struct Event {
   double milliseconds;
   bool recorded;
+  void *captured_in = nullptr;  // the stream that captured when the event was last recorded in it
 };
 
 // A Delivery is what an asynchronous copy has read and not yet given to the host.
 struct Delivery {
   void *to;
   std::vector<unsigned char> bytes;
+};
+
+struct Driver;
+
+// A Work is a piece of a stream's work: its call runs it, or, if the stream captures, each launch of its graph.
+typedef std::function<Result(Driver &)> Work;
+
+struct Graph {
+  std::vector<Work> work;
+};
+
+struct Stream {
+  int device;
+  bool blocking;             // it waits for the legacy stream, and that for it
+  Graph *capture = nullptr;  // what it has recorded
+  bool invalid = false;      // there was a call that a capture does not allow
 };
 
 struct Driver {
@@ -52,7 +71,8 @@ struct Driver {
   std::set<Module *> modules;
   std::set<Function *> functions;
   std::set<Event *> events;
-  std::set<void *> streams;
+  std::set<void *> streams;  // Streams
+  std::set<void *> graphs, executables;  // Graphs
   std::vector<Delivery> deliveries;
   std::map<std::string, uint64_t> launches;
   int holds[kMaxDevices] = {};  // on the devices' primary contexts
@@ -105,6 +125,24 @@ Result synchronise(Driver &d);
 
 // known_stream is true of the default streams and of those that were made.
 bool known_stream(Driver &d, void *stream);
+
+// captures is whether a stream records its work.
+bool captures(Driver &d, void *stream);
+
+// enqueue runs a stream's work, or records it if the stream captures.
+Result enqueue(Driver &d, void *stream, const Work &work);
+
+// immediate is asked by calls that cannot be recorded: a stream that captures refuses them, and its capture becomes invalid. Without a
+// stream, all of the device's are asked.
+Result immediate(Driver &d, void *stream);
+Result immediate(Driver &d);
+
+// admit is the part of enqueue and immediate that they share: a stream that exists, whose capture is valid, and is not the legacy one
+// while a stream captures that waits for it.
+Result admit(Driver &d, void *stream);
+
+// timed refuses an event that was last recorded in a stream that captured, for it has no time.
+Result timed(Driver &d, const Event *e);
 
 // on_device reports a call with memory that is not all in one allocation.
 bool on_device(const char *call, uint64_t address, uint64_t bytes);

@@ -173,5 +173,8 @@ EXPORT int cuCtxGetCurrent(void **context) {
 }
 
 EXPORT int cuCtxSynchronize() {
-  return guarded([](Driver &d) { return synchronise(d); });
+  return guarded([](Driver &d) {
+    if (Result bad = immediate(d)) return bad;
+    return synchronise(d);
+  });
 }

@@ -22,6 +22,14 @@ const char *error_name(int error) {
     case kMisaligned: return "CUDA_ERROR_MISALIGNED_ADDRESS";
     case kLaunchFailed: return "CUDA_ERROR_LAUNCH_FAILED";
     case kNotSupported: return "CUDA_ERROR_NOT_SUPPORTED";
+    case kCaptureUnsupported: return "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED";
+    case kCaptureInvalidated: return "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED";
+    case kCaptureMerge: return "CUDA_ERROR_STREAM_CAPTURE_MERGE";
+    case kCaptureUnmatched: return "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED";
+    case kCaptureUnjoined: return "CUDA_ERROR_STREAM_CAPTURE_UNJOINED";
+    case kCaptureIsolation: return "CUDA_ERROR_STREAM_CAPTURE_ISOLATION";
+    case kCaptureImplicit: return "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT";
+    case kCapturedEvent: return "CUDA_ERROR_CAPTURED_EVENT";
     case kUnknown: return "CUDA_ERROR_UNKNOWN";
     default: return nullptr;
   }
@@ -45,6 +53,14 @@ const char *error_text(int error) {
     case kMisaligned: return "misaligned address";
     case kLaunchFailed: return "unspecified launch failure";
     case kNotSupported: return "operation not supported";
+    case kCaptureUnsupported: return "operation not permitted when stream is capturing";
+    case kCaptureInvalidated: return "operation failed due to a previous error during capture";
+    case kCaptureMerge: return "operation would result in a merge of separate capture sequences";
+    case kCaptureUnmatched: return "capture was not ended in the same stream as it began";
+    case kCaptureUnjoined: return "capturing stream has unjoined work";
+    case kCaptureIsolation: return "dependency created on uncaptured work in another stream";
+    case kCaptureImplicit: return "operation would make the legacy stream depend on a capturing blocking stream";
+    case kCapturedEvent: return "operation not permitted on an event last recorded in a capturing stream";
     case kUnknown: return "unknown error";
     default: return nullptr;
   }

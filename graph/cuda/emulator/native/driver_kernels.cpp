@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cstddef>
+
 #include "driver.h"
 
 namespace emulator {
@@ -112,8 +114,29 @@ Result later(Result error) {
   return blocking != nullptr && strcmp(blocking, "1") == 0 ? error : kSuccess;
 }
 
-Result launch_kernel(Driver &d, const Function &f, const Launch &l) {
-  if (Result bad = check_sizes(f, l)) return bad;
+// A Parameters holds the values of a kernel's parameters, each aligned as any type wants it.
+class Parameters {
+ public:
+  Parameters(const Kernel &kernel, void **from) : kernel_(kernel) {
+    for (int i = 0; i < kernel.count; i++) {
+      size_t at = values_.size();
+      values_.resize(at + units(i));
+      memcpy(&values_[at], from[i], kernel.sizes[i]);
+    }
+  }
+
+  // list writes the address of each.
+  void list(void *to[kMaxParameters]) {
+    for (int i = 0, at = 0; i < kernel_.count; at += units(i++)) to[i] = &values_[at];
+  }
+
+ private:
+  int units(int i) const { return static_cast<int>((kernel_.sizes[i] + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t)); }
+  const Kernel &kernel_;
+  std::vector<std::max_align_t> values_;
+};
+
+Result launch_kernel(Driver &d, const Launch &l) {
   if (Result bad = check_pointers(l)) return later(bad);
   d.launches[l.kernel->name]++;
   totals.launches++;
@@ -199,9 +222,17 @@ EXPORT int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsi
                           unsigned block_z, unsigned shared, void *stream, void **parameters, void **extra) {
   return guarded([=](Driver &d) {
     Function *f = static_cast<Function *>(function);
-    if (d.functions.count(f) == 0 || !known_stream(d, stream)) return kInvalidHandle;
+    if (d.functions.count(f) == 0) return kInvalidHandle;
     if (extra != nullptr) return kNotSupported;
     Launch launch = {f->kernel, parameters, dim3(grid_x, grid_y, grid_z), dim3(block_x, block_y, block_z), shared};
-    return launch_kernel(d, *f, launch);
+    if (Result bad = check_sizes(*f, launch)) return bad;
+    return enqueue(d, stream, [f, launch, values = Parameters(*f->kernel, parameters)](Driver &d) mutable {
+      if (d.functions.count(f) == 0) return kInvalidHandle;
+      void *addresses[kMaxParameters];
+      Launch again = launch;
+      again.parameters = addresses;
+      values.list(addresses);
+      return launch_kernel(d, again);
+    });
   });
 }

@@ -35,7 +35,7 @@ EXPORT int cuMemFree_v2(uint64_t address) {
 
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
   return guarded([=](Driver &d) {
-    if (!known_stream(d, stream)) return kInvalidHandle;
+    if (Result bad = immediate(d, stream)) return bad;
     if (!on_device("cuMemcpyHtoD", to, bytes)) return kInvalidValue;
     memcpy(at(to), from, bytes);
     totals.up += bytes;
@@ -48,7 +48,7 @@ EXPORT int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes) { return
 
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
   return guarded([=](Driver &d) {
-    if (!known_stream(d, stream)) return kInvalidHandle;
+    if (Result bad = immediate(d, stream)) return bad;
     if (!on_device("cuMemcpyDtoH", from, bytes)) return kInvalidValue;
     d.deliveries.push_back({to, std::vector<unsigned char>(at(from), at(from) + bytes)});
     totals.down += bytes;
@@ -67,11 +67,12 @@ EXPORT int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
 
 EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream) {
   return guarded([=](Driver &d) {
-    if (!known_stream(d, stream)) return kInvalidHandle;
-    if (!on_device("cuMemcpyDtoD", to, bytes) || !on_device("cuMemcpyDtoD", from, bytes)) return kInvalidValue;
-    memmove(at(to), at(from), bytes);
-    totals.copied += bytes;
-    return kSuccess;
+    return enqueue(d, stream, [=](Driver &) {
+      if (!on_device("cuMemcpyDtoD", to, bytes) || !on_device("cuMemcpyDtoD", from, bytes)) return kInvalidValue;
+      memmove(at(to), at(from), bytes);
+      totals.copied += bytes;
+      return kSuccess;
+    });
   });
 }
 
@@ -79,22 +80,24 @@ EXPORT int cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t bytes) { return cu
 
 EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t count, void *stream) {
   return guarded([=](Driver &d) {
-    if (!known_stream(d, stream)) return kInvalidHandle;
-    if (!on_device("cuMemsetD8", to, count)) return kInvalidValue;
-    memset(at(to), value, count);
-    totals.filled += count;
-    return kSuccess;
+    return enqueue(d, stream, [=](Driver &) {
+      if (!on_device("cuMemsetD8", to, count)) return kInvalidValue;
+      memset(at(to), value, count);
+      totals.filled += count;
+      return kSuccess;
+    });
   });
 }
 
 EXPORT int cuMemsetD32Async(uint64_t to, unsigned value, size_t count, void *stream) {
   return guarded([=](Driver &d) {
-    if (!known_stream(d, stream)) return kInvalidHandle;
-    if (to % 4 != 0 || !on_device("cuMemsetD32", to, count * 4)) return kInvalidValue;
-    unsigned *words = reinterpret_cast<unsigned *>(to);
-    for (size_t i = 0; i < count; i++) words[i] = value;
-    totals.filled += count * 4;
-    return kSuccess;
+    return enqueue(d, stream, [=](Driver &) {
+      if (to % 4 != 0 || !on_device("cuMemsetD32", to, count * 4)) return kInvalidValue;
+      unsigned *words = reinterpret_cast<unsigned *>(to);
+      for (size_t i = 0; i < count; i++) words[i] = value;
+      totals.filled += count * 4;
+      return kSuccess;
+    });
   });
 }
 

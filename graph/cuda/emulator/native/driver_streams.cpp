@@ -1,5 +1,4 @@
 // Streams and events. There is one order of all work, whatever the stream.
-#include <stdlib.h>
 #include <time.h>
 
 #include "driver.h"
@@ -18,9 +17,10 @@ double now() {
 
 using namespace emulator;
 
-EXPORT int cuStreamCreate(void **stream, unsigned) {
+EXPORT int cuStreamCreate(void **stream, unsigned flags) {
+  constexpr unsigned kNonBlocking = 1;
   return guarded([=](Driver &d) {
-    *stream = malloc(1);
+    *stream = new Stream{current_device, (flags & kNonBlocking) == 0};
     d.streams.insert(*stream);
     return kSuccess;
   });
@@ -28,8 +28,10 @@ EXPORT int cuStreamCreate(void **stream, unsigned) {
 
 EXPORT int cuStreamDestroy_v2(void *stream) {
   return guarded([=](Driver &d) {
-    if (d.streams.erase(stream) == 0) return kInvalidHandle;
-    free(stream);
+    if (d.streams.count(stream) == 0) return kInvalidHandle;
+    if (Result bad = immediate(d, stream)) return bad;
+    d.streams.erase(stream);
+    delete static_cast<Stream *>(stream);
     return kSuccess;
   });
 }
@@ -38,13 +40,16 @@ EXPORT int cuStreamDestroy(void *stream) { return cuStreamDestroy_v2(stream); }
 // Only what asynchronous copies have read is on its way.
 EXPORT int cuStreamQuery(void *stream) {
   return guarded([=](Driver &d) {
-    if (!known_stream(d, stream)) return kInvalidHandle;
+    if (Result bad = immediate(d, stream)) return bad;
     return d.deliveries.empty() ? kSuccess : kNotReady;
   });
 }
 
 EXPORT int cuStreamSynchronize(void *stream) {
-  return guarded([=](Driver &d) { return known_stream(d, stream) ? synchronise(d) : kInvalidHandle; });
+  return guarded([=](Driver &d) {
+    if (Result bad = immediate(d, stream)) return bad;
+    return synchronise(d);
+  });
 }
 
 EXPORT int cuEventCreate(void **event, unsigned) {
@@ -69,7 +74,12 @@ EXPORT int cuEventDestroy(void *event) { return cuEventDestroy_v2(event); }
 EXPORT int cuEventRecord(void *event, void *stream) {
   return guarded([=](Driver &d) {
     Event *e = static_cast<Event *>(event);
-    if (d.events.count(e) == 0 || !known_stream(d, stream)) return kInvalidHandle;
+    if (d.events.count(e) == 0) return kInvalidHandle;
+    if (Result bad = admit(d, stream)) return bad;
+    if (captures(d, stream)) {
+      *e = {0, false, stream};
+      return kSuccess;
+    }
     *e = {now() + d.delayed, true};
     totals.events++;
     return kSuccess;
@@ -77,13 +87,22 @@ EXPORT int cuEventRecord(void *event, void *stream) {
 }
 
 EXPORT int cuEventSynchronize(void *event) {
-  return guarded([=](Driver &d) { return d.events.count(static_cast<Event *>(event)) != 0 ? synchronise(d) : kInvalidHandle; });
+  return guarded([=](Driver &d) {
+    Event *e = static_cast<Event *>(event);
+    if (d.events.count(e) == 0) return kInvalidHandle;
+    if (Result bad = timed(d, e)) return bad;
+    return synchronise(d);
+  });
 }
 
 EXPORT int cuEventElapsedTime(float *milliseconds, void *start, void *end) {
   return guarded([=](Driver &d) {
     Event *a = static_cast<Event *>(start), *b = static_cast<Event *>(end);
-    if (d.events.count(a) == 0 || d.events.count(b) == 0 || !a->recorded || !b->recorded) return kInvalidHandle;
+    if (d.events.count(a) == 0 || d.events.count(b) == 0) return kInvalidHandle;
+    for (const Event *e : {a, b}) {
+      if (Result bad = timed(d, e)) return bad;
+      if (!e->recorded) return kInvalidHandle;
+    }
     *milliseconds = static_cast<float>(b->milliseconds - a->milliseconds);
     return kSuccess;
   });

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "driver.h"
+#include "product.h"
 
 using namespace emulator;
 
@@ -63,24 +64,31 @@ EXPORT void emulatorChoice() {
   totals.choices++;
 }
 
-// emulatorProduct is asked by the cuBLAS before it multiplies: 0, or the driver's error that forbids it. The memory is of A, B, C, aux
-// and the workspace; algorithm is 0 for cuBLAS's own, from 1 for cuBLASLt's.
-EXPORT int emulatorProduct(const uint64_t addresses[5], const uint64_t bytes[5], int algorithm) {
+static Result multiply(Driver &d, const Product &p) {
+  for (int i = 0; i < 5; i++) {
+    if (p.bytes[i] > 0 && !on_device("cuBLAS", p.addresses[i], p.bytes[i])) return lose(kIllegalAddress);
+  }
+  totals.products++;
+  totals.algorithms[p.algorithm]++;
+  d.delayed += d.delays[p.algorithm];
+  p.multiply();
+  return kSuccess;
+}
+
+EXPORT int emulatorProduct(const Product *product) {
   return guarded([=](Driver &d) {
-    for (int i = 0; i < 5; i++) {
-      if (bytes[i] > 0 && !on_device("cuBLAS", addresses[i], bytes[i])) return lose(kIllegalAddress);
+    if (!product->workspace && captures(d, product->stream)) {
+      report("cuBLAS: a product on a stream that captures wants cublasSetWorkspace after cublasSetStream, or cuBLAS may allocate");
+      return kNotSupported;
     }
-    totals.products++;
-    totals.algorithms[algorithm]++;
-    d.delayed += d.delays[algorithm];
-    return kSuccess;
+    return enqueue(d, product->stream, [p = *product](Driver &d) { return multiply(d, p); });
   });
 }
 
 // emulatorCollective is asked by NCCL about memory that it is given: 0, or the driver's error that forbids it.
 EXPORT int emulatorCollective(uint64_t address, uint64_t bytes, void *stream) {
   return guarded([=](Driver &d) {
-    if (!known_stream(d, stream)) return kInvalidHandle;
+    if (Result bad = immediate(d, stream)) return bad;
     return on_device("NCCL", address, bytes) ? kSuccess : lose(kIllegalAddress);
   });
 }

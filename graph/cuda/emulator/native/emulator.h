@@ -110,12 +110,14 @@ inline T shuffle_value(uint32_t mask, T x, int from) {
 // ---- the registry of kernels ----
 
 // A Kernel is one kernel compiled for the emulator. Its parameters come as the driver's cuLaunchKernel gets them: the address
-// of each. `pointers` writes the values of those that are pointers and returns their number.
+// of each. `pointers` writes the values of those that are pointers and returns their number; `sizes` are those of all of them in bytes.
 constexpr int kMaxParameters = 64;
 struct Kernel {
   const char *name;
   void (*invoke)(void **parameters);
   int (*pointers)(void **parameters, const void *values[kMaxParameters]);
+  int count;
+  const size_t *sizes;
   char *shared_begin, *shared_end;  // the static shared memory of the kernel's file
   Kernel *next;
 };
@@ -128,6 +130,7 @@ template <typename... P, void (*function)(P...)>
 struct Invoker<void (*)(P...), function> {
   static constexpr int count = sizeof...(P);
   static_assert(count <= kMaxParameters, "too many parameters");
+  static constexpr size_t sizes[count + 1] = {sizeof(P)...};
 
   template <int... I>
   struct Indices {};
@@ -166,7 +169,8 @@ template <typename F, F function>
 struct Registration {
   Kernel kernel;
   Registration(const char *name, char *shared_begin, char *shared_end)
-      : kernel{name, Invoker<F, function>::invoke, Invoker<F, function>::pointers, shared_begin, shared_end, nullptr} {
+      : kernel{name, Invoker<F, function>::invoke, Invoker<F, function>::pointers, Invoker<F, function>::count, Invoker<F, function>::sizes,
+               shared_begin, shared_end, nullptr} {
     add_kernel(&kernel);
   }
 };

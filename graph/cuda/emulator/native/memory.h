@@ -24,6 +24,14 @@ enum Result {
   kMisaligned = 716,
   kLaunchFailed = 719,
   kNotSupported = 801,
+  kCaptureUnsupported = 900,
+  kCaptureInvalidated = 901,
+  kCaptureMerge = 902,
+  kCaptureUnmatched = 903,
+  kCaptureUnjoined = 904,
+  kCaptureIsolation = 905,
+  kCaptureImplicit = 906,
+  kCapturedEvent = 907,
   kUnknown = 999,
 };
 
@@ -35,6 +43,7 @@ struct Totals {
   uint64_t allocations, frees, launches, products, synchronisations;
   uint64_t contexts, modules, handles;  // that were made
   uint64_t events;  // that were recorded
+  uint64_t graphs;  // that were launched
   uint64_t choices;  // calls in which cuBLASLt proposed algorithms
   uint64_t algorithms[1 + kAlgorithms];  // products by their algorithm: cuBLAS's own, then cuBLASLt's
   uint64_t in_use, peak;  // bytes

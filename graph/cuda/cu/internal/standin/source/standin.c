@@ -34,6 +34,7 @@ int cuGetErrorName(int r, const char **s) {
   case 201: *s = "CUDA_ERROR_INVALID_CONTEXT"; return 0;
   case 218: *s = "CUDA_ERROR_INVALID_PTX"; return 0;
   case 500: *s = "CUDA_ERROR_NOT_FOUND"; return 0;
+  case 901: *s = "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"; return 0;
   case 700: *s = "CUDA_ERROR_ILLEGAL_ADDRESS"; return 0;
   }
   *s = NULL;
@@ -87,6 +88,12 @@ int cuStreamCreate(void **s, unsigned f) { *s = malloc(8); return need(); }
 int cuStreamDestroy_v2(void *s) { free(s); return need(); }
 int cuStreamQuery(void *s) { return need(); }
 int cuStreamSynchronize(void *s) { return need(); }
+int cuStreamBeginCapture_v2(void *s, int mode) { return s && mode == 2 ? need() : 900; }
+int cuStreamEndCapture(void *s, void **g) { int r = need(); *g = r ? NULL : malloc(8); return r; }
+int cuGraphInstantiateWithFlags(void **e, void *g, unsigned long long flags) { *e = malloc(8); return g && !flags ? need() : 1; }
+int cuGraphDestroy(void *g) { free(g); return need(); }
+int cuGraphLaunch(void *e, void *s) { return e && s ? need() : 1; }
+int cuGraphExecDestroy(void *e) { free(e); return need(); }
 int cuEventCreate(void **e, unsigned f) { *e = malloc(8); return need(); }
 int cuEventDestroy_v2(void *e) { free(e); return need(); }
 int cuEventRecord(void *e, void *s) { return need(); }
