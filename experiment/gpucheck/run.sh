@@ -35,6 +35,7 @@ parts() {
 A smoke         60  a few steps of training in each precision: driver, cuBLAS, kernels, finite losses
 A bench-bf16   240  speed and memory at $BENCH_BATCH x $BENCH_SEQ, next to torch.compile with the vocabulary as it is and padded
 A ceilings      20  what PyTorch multiplies a second
+A switches     100  the speed of bench-bf16 again, ours alone: as it is, with each of two switches off, with cuBLASLt's algorithms measured
 A profile       60  steps of $BIG, op by op: microseconds, GB/s, GFLOP/s
 B big          120  two steps of $BIG against the CPU's, losses and every gradient; and twice: the same bits
 B device        60  memory, launches, AdamW and simple kernels
@@ -316,6 +317,21 @@ bench() {
   echo '```'
 }
 
+# part_switches measures what docs/cuda.md says of RESIDUA_FUSION and RESIDUA_CUBLASLT; the first row once more at the end, for what
+# changes with time.
+part_switches() {
+  failed=0
+  export XDG_CACHE_HOME="$root/runs/cache" # for the choices of "measure"
+  for setting in default RESIDUA_FUSION=0 RESIDUA_CUBLASLT=0 RESIDUA_CUBLASLT=measure default; do
+    (
+      [ "$setting" = default ] || export "$setting"
+      bench switches bf16 "$BENCH_MODELS" "$BENCH_BATCH" >/dev/null
+    ) || { failed=1; continue; }
+    awk -v setting="$setting" '$3 == "x" && $8 + 0 > 0 {print "figure: " setting ": " $1 ": " $8 " ms a step, " $7 " tokens/s"}' "$REPORT/switches.txt"
+  done
+  return $failed
+}
+
 # perform PART
 perform() {
   case $INJECT in
@@ -336,6 +352,7 @@ perform() {
   steps) part_steps ;;
   resume) part_resume ;;
   sanitizer) part_sanitizer ;;
+  switches) part_switches ;;
   bench-bf16) bench "$1" bf16 "$BENCH_MODELS" "$BENCH_BATCH" compile,compile-padded ;;
   bench-tf32) bench "$1" tf32 "$BENCH_MODELS" $(((BENCH_BATCH + 1) / 2)) compile ;;
   bench-others) bench "$1" bf16 "$OTHER_MODELS" $(((BENCH_BATCH + 1) / 2)) ;;
