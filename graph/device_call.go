@@ -148,7 +148,10 @@ func (c *DeviceCall) Result() Signature { return c.op.out }
 
 // Step returns the number of the training step, for ops that draw different random numbers in each
 // step.
-func (c *DeviceCall) Step() uint64 { return c.op.builder.runtime.step }
+func (c *DeviceCall) Step() uint64 {
+	c.op.builder.runtime.stepped = true
+	return c.op.builder.runtime.step
+}
 
 // Inputs returns all inputs.
 func (c *DeviceCall) Inputs() []cuda.Array { return c.args }

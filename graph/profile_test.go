@@ -39,11 +39,14 @@ func profiled(t *testing.T, o graph.ProgramOptions) *graph.Program {
 	return p
 }
 
-func profiledGraph(b *graph.Builder) (graph.Roots, error) {
+func profiledGraph(b *graph.Builder) (graph.Roots, error) { return manyTokens(b, profileTokens) }
+
+// manyTokens is profiledGraph for another number of tokens.
+func manyTokens(b *graph.Builder, count int) (graph.Roots, error) {
 	param := func(name string, shape ...int) *gorgonia.Node {
 		return b.Param(graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(0.3)})
 	}
-	tokens := b.Input("tokens", tensor.Int32, profileTokens/profileSeq, profileSeq)
+	tokens := b.Input("tokens", tensor.Int32, count/profileSeq, profileSeq)
 	e := embedding.Gather(b, param("table", profileVocab, profileHeads, 4), tokens, 1) // [T, 2, 4]
 	x := readwrite.Write(b, nil, param("store", profileHeads, 3), e)                   // [T, 3, 4]
 	b.Block(func() {

@@ -61,6 +61,7 @@ type Program struct {
 	cached    bool // the Cache counts it as an open program
 	runs      stopwatch
 	kernels   map[string]KernelProfile // by name
+	replays   replays
 }
 
 // stage is one step from a build function to a running machine.

@@ -69,20 +69,25 @@ func (op *Op) record(r *cuda.Recorder) error {
 	if !ok {
 		return errors.New("want an op with a Launch method, got one that runs on the CPU alone")
 	}
+	return op.start(k, func(i int) (cuda.Array, error) {
+		a, err := r.Alloc(op.in[i].deviceType(), op.in[i].Size())
+		if err != nil {
+			return a, err
+		}
+		return a, r.Upload(a, nil)
+	})
+}
+
+// start launches the op without the tape machine. uploaded returns the memory of input i, which the
+// host has made.
+func (op *Op) start(k Launcher, uploaded func(i int) (cuda.Array, error)) (err error) {
 	c := newDeviceCall(op, k)
 	for i, from := range op.producers {
 		if from != nil && from.ranOn != nil {
 			c.args[i] = from.device
-			continue
-		}
-		a, err := r.Alloc(op.in[i].deviceType(), op.in[i].Size())
-		if err != nil {
+		} else if c.args[i], err = uploaded(i); err != nil {
 			return err
 		}
-		if err := r.Upload(a, nil); err != nil {
-			return err
-		}
-		c.args[i] = a
 	}
 	if err := op.ensureDevice(); err != nil {
 		return err

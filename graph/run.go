@@ -52,11 +52,7 @@ func (p *Program) Run(o RunOptions) error {
 	if err := runtime.interrupted(); err != nil {
 		return errors.Wrap(err, "graph: run")
 	}
-	p.vm.Reset()
-	if err := p.vm.RunAll(); err != nil {
-		if runtime.failure != nil {
-			err = runtime.failure
-		}
+	if err := p.compute(); err != nil {
 		return errors.Wrap(err, "graph: run")
 	}
 	if runtime.device != nil && o.Final != nil {
@@ -75,6 +71,16 @@ func (p *Program) Run(o RunOptions) error {
 		return nil
 	}
 	return errors.Wrap(runtime.device.Synchronize(), "graph: run")
+}
+
+// interpret runs the tape machine.
+func (p *Program) interpret() error {
+	p.vm.Reset()
+	err := p.vm.RunAll()
+	if err != nil && p.builder.runtime.failure != nil {
+		return p.builder.runtime.failure
+	}
+	return err
 }
 
 // FinalOrder returns the parameters in the order in which a run finishes their gradients. It is the
@@ -103,6 +109,7 @@ func (p *Program) Close() {
 	if p.builder == nil {
 		return
 	}
+	p.forget()
 	p.builder.runtime.release()
 	if p.builder.runtime.pool != nil {
 		p.builder.runtime.pool.Close()

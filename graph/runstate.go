@@ -16,6 +16,7 @@ type runState struct {
 	simulate   bool   // ops run the parts of their work one after another
 	accumulate bool   // parameter gradients add to what is there
 	step       uint64 // training step, for dropout masks
+	stepped    bool   // an op on a device has asked for it
 	profile    bool   // ops time themselves
 	profiled   []*Op  // ops given to the device since its profile began
 	values     int    // version of the parameters' values, from 1; 0: no run has begun

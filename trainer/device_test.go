@@ -148,6 +148,31 @@ func TestDeviceResume(t *testing.T) {
 	}
 }
 
+// TestDeviceReplays: with RESIDUA_CUDA_GRAPH=1 a run has the same bits, for every stream and with
+// dropout, whose programs are not recorded.
+func TestDeviceReplays(t *testing.T) {
+	text := corpus(t)
+	for name, model := range deviceModels(t) {
+		if !slices.Contains([]string{"transformer", "rmt", "experts"}, name) && !longtest.Enabled() {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			sets := []string{"device.kind=cuda", "device.precision=bf16", "train.accumulate=2"}
+			want, got := filepath.Join(t.TempDir(), "ops"), filepath.Join(t.TempDir(), "graphs")
+			train(t, deviceRun(t, model, text, want, sets...), trainer.Options{})
+			t.Setenv("RESIDUA_CUDA_GRAPH", "1")
+			emulator.ResetCounters()
+			train(t, deviceRun(t, model, text, got, sets...), trainer.Options{})
+			if emulator.Emulated() {
+				evaluations := uint64(4)
+				require.Equal(t, !strings.Contains(model, "dropout"), emulator.Counters().Graphs > evaluations)
+			}
+			require.Equal(t, losses(t, want), losses(t, got))
+			requireSameFile(t, want, got, "model.safetensors")
+		})
+	}
+}
+
 func requireSameFile(t *testing.T, want, got, name string) {
 	t.Helper()
 	path := func(out string) string { return filepath.Join(out, "checkpoints", "step-00000012", name) }

@@ -35,7 +35,7 @@ parts() {
 A smoke         60  a few steps of training in each precision: driver, cuBLAS, kernels, finite losses
 A bench-bf16   240  speed and memory at $BENCH_BATCH x $BENCH_SEQ, next to torch.compile with the vocabulary as it is and padded
 A ceilings      20  what PyTorch multiplies a second
-A switches     100  the speed of bench-bf16 again, ours alone: as it is, with each of two switches off, with cuBLASLt's algorithms measured
+A switches     100  the speed of bench-bf16 again, ours alone: as it is, with each of two switches off, with CUDA graphs, with cuBLASLt's algorithms measured
 A profile       60  steps of $BIG, op by op: microseconds, GB/s, GFLOP/s
 B big          120  two steps of $BIG against the CPU's, losses and every gradient; and twice: the same bits
 B device        60  memory, launches, AdamW and simple kernels
@@ -317,12 +317,12 @@ bench() {
   echo '```'
 }
 
-# part_switches measures what docs/cuda.md says of RESIDUA_FUSION and RESIDUA_CUBLASLT; the first row once more at the end, for what
+# part_switches measures the environment variables of docs/cuda.md; the first row once more at the end, for what
 # changes with time.
 part_switches() {
   failed=0
   export XDG_CACHE_HOME="$root/runs/cache" # for the choices of "measure"
-  for setting in default RESIDUA_FUSION=0 RESIDUA_CUBLASLT=0 RESIDUA_CUBLASLT=measure default; do
+  for setting in default RESIDUA_FUSION=0 RESIDUA_CUBLASLT=0 RESIDUA_CUBLASLT=measure RESIDUA_CUDA_GRAPH=1 default; do
     (
       [ "$setting" = default ] || export "$setting"
       bench switches bf16 "$BENCH_MODELS" "$BENCH_BATCH" >/dev/null

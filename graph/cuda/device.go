@@ -19,7 +19,7 @@ type Options struct {
 
 // Device is a GPU as one Store uses it: with a precision and its own memory. All Devices of a
 // program share its GPU, context, kernels and cuBLAS. Everything runs in order on the default
-// stream, where Gorgonia's copies also run. A Device is not safe for concurrent use.
+// stream, where Gorgonia's copies also run, or is recorded on a stream of the Device's own. A Device is not safe for concurrent use.
 type Device struct {
 	*gpu
 	precision Precision
@@ -29,6 +29,8 @@ type Device struct {
 	params    [maxArgs]unsafe.Pointer // pointers to args
 	product   cublas.GemmEx           // the last product by cuBLAS
 	matmuls   matmuls
+	stream    cu.Stream // where work starts: the default stream, unless it is recorded
+	capture   capture
 	used      int64 // number of allocated bytes
 }
 
@@ -100,6 +102,7 @@ func (d *Device) Close() error {
 	return d.within(func() error {
 		d.scratch.free(d)
 		d.profile.free()
+		d.capture.free(d)
 		d.matmuls.close()
 		return nil
 	})

@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"gorgonia.org/cu"
 	cublas "gorgonia.org/cu/blas"
 )
 
@@ -21,13 +22,31 @@ func (d *Device) Gemm(g Gemm) error {
 	}
 	g = g.inPlace()
 	d.products.Lock()
-	err = d.multiply(handle, g)
+	if err = d.follow(handle); err == nil {
+		err = d.multiply(handle, g)
+	}
 	d.products.Unlock()
 	if err != nil || !d.profile.on {
 		return err
 	}
 	noted := g // g itself would be allocated at each call
 	return d.profile.note(Work{Product: &noted, Bytes: g.Bytes()})
+}
+
+// follow makes the program's cuBLAS start the next product on the Device's stream. While products
+// are recorded, cuBLAS uses a workspace of the Device's.
+func (d *Device) follow(handle *cublas.Handle) error {
+	if d.productStream == d.stream {
+		return nil
+	}
+	if err := handle.SetStream(d.stream); err != nil {
+		return err
+	}
+	d.productStream = d.stream
+	if !d.recording() {
+		return nil
+	}
+	return handle.SetWorkspace(cu.DevicePtr(d.capture.workspace.Ptr), int64(d.capture.workspace.Bytes()))
 }
 
 // gemm starts a product without an epilogue, by cuBLAS. It first copies an addend to C.

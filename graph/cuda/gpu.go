@@ -22,7 +22,8 @@ type gpu struct {
 	capability string // "9.0"
 	context    cu.CUContext
 
-	products sync.Mutex // held while a product starts: the handle keeps its factors
+	products      sync.Mutex // held while a product starts: the handle keeps its factors
+	productStream cu.Stream  // where cuBLAS starts products
 
 	mu      sync.Mutex // guards the fields below: Devices may be used at the same time
 	kernels map[string]*kernel

@@ -61,7 +61,7 @@ func (d *Device) Launch(name string, grid Grid, given ...Arg) error {
 	for i := range args {
 		d.params[i] = unsafe.Pointer(&args[i].bits)
 	}
-	err := cu.LaunchRaw(k.function, grid.blocks(), cu.Dim{X: uint32(grid.Threads), Y: 1, Z: 1}, uint32(grid.Shared), cu.NoStream, &d.params[0])
+	err := cu.LaunchRaw(k.function, grid.blocks(), cu.Dim{X: uint32(grid.Threads), Y: 1, Z: 1}, uint32(grid.Shared), d.stream, &d.params[0])
 	if err == nil {
 		err = d.profile.note(kernelWork(name, grid, args))
 	}

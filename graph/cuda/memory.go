@@ -93,6 +93,9 @@ func (d *Device) Upload(dst Array, src unsafe.Pointer) error {
 	if dst.N == 0 {
 		return nil
 	}
+	if d.recording() {
+		return errors.WithStack(errRecording)
+	}
 	// For pageable memory, the driver has read the source when it returns.
 	return d.copied(CopyUp, dst.Bytes(), func() error { return cu.MemcpyHtoDAsync(cu.DevicePtr(dst.Ptr), src, int64(dst.Bytes()), cu.NoStream) })
 }
@@ -101,6 +104,9 @@ func (d *Device) Upload(dst Array, src unsafe.Pointer) error {
 func (d *Device) Download(dst unsafe.Pointer, src Array) error {
 	if src.N == 0 {
 		return nil
+	}
+	if d.recording() {
+		return errors.WithStack(errRecording)
 	}
 	return d.copied(CopyDown, src.Bytes(), func() error {
 		if err := cu.MemcpyDtoHAsync(dst, cu.DevicePtr(src.Ptr), int64(src.Bytes()), cu.NoStream); err != nil {
@@ -115,7 +121,7 @@ func (d *Device) Zero(a Array) error {
 	if a.N == 0 {
 		return nil
 	}
-	return d.copied(CopyZero, a.Bytes(), func() error { return cu.MemsetD8Async(cu.DevicePtr(a.Ptr), 0, int64(a.Bytes()), cu.NoStream) })
+	return d.copied(CopyZero, a.Bytes(), func() error { return cu.MemsetD8Async(cu.DevicePtr(a.Ptr), 0, int64(a.Bytes()), d.stream) })
 }
 
 // Convert copies src into dst, which has the same number of elements and a float type, perhaps
@@ -128,7 +134,7 @@ func (d *Device) Convert(dst, src Array) error {
 		return nil
 	case dst.Type == src.Type:
 		return d.copied(CopyDevice, dst.Bytes()+src.Bytes(), func() error {
-			return cu.MemcpyDtoDAsync(cu.DevicePtr(dst.Ptr), cu.DevicePtr(src.Ptr), int64(src.Bytes()), cu.NoStream)
+			return cu.MemcpyDtoDAsync(cu.DevicePtr(dst.Ptr), cu.DevicePtr(src.Ptr), int64(src.Bytes()), d.stream)
 		})
 	}
 	return d.within(func() error {

@@ -9,6 +9,8 @@ type workspace struct {
 	blocks []Array // as arrays of F32
 	next   int     // bytes used in the last block
 	wanted int     // bytes returned since reset
+
+	version int // changes with the blocks
 }
 
 // take returns memory that is valid until the next reset.
@@ -21,6 +23,7 @@ func (w *workspace) take(d Executor, t Type, n int) (Array, error) {
 			return Array{}, err
 		}
 		w.blocks, w.next = append(w.blocks, block), 0
+		w.version++
 	}
 	a := Array{w.last().Ptr + uint64(w.next), t, n}
 	w.next += bytes
@@ -55,4 +58,5 @@ func (w *workspace) free(d Executor) {
 		d.Free(b)
 	}
 	w.blocks, w.next = nil, 0
+	w.version++
 }
