@@ -19,7 +19,8 @@ type Options struct {
 
 // Device is a GPU as one Store uses it: with a precision and its own memory. All Devices of a
 // program share its GPU, context, kernels and cuBLAS. Everything runs in order on the default
-// stream, where Gorgonia's copies also run, or is recorded on a stream of the Device's own. A Device is not safe for concurrent use.
+// stream, where Gorgonia's copies also run, or is recorded on a stream of the Device's own. A
+// Device is not safe for concurrent use.
 type Device struct {
 	*gpu
 	precision Precision
