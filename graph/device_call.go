@@ -19,6 +19,7 @@ type DeviceCall struct {
 	dev      cuda.Executor
 	args     []cuda.Array
 	next     *DeviceCall // of the op's follower; nil before its first run
+	leader   *DeviceCall // the call that computes this one's op in its own run, and keeps its errors
 	err      error
 }
 
@@ -61,16 +62,16 @@ func (c *DeviceCall) launch() error {
 }
 
 // Fail ends the run with err, unless err is nil or the run has failed already.
-func (c *DeviceCall) Fail(err error) {
-	if c.err == nil {
-		c.err = err
-	}
-}
+func (c *DeviceCall) Fail(err error) { c.do(func() error { return err }) }
 
 // do calls f, unless an error has ended the run.
 func (c *DeviceCall) do(f func() error) {
-	if c.err == nil {
-		c.err = f()
+	run := c
+	if c.leader != nil {
+		run = c.leader
+	}
+	if run.err == nil {
+		run.err = f()
 	}
 }
 
@@ -250,7 +251,13 @@ func (c *DeviceCall) Constant(owner *DeviceMemory, host []float32) cuda.Array {
 		return owner.array
 	}
 	a := c.Saved(owner, cuda.F32, len(host))
-	c.upload(a, unsafe.Pointer(unsafe.SliceData(host)))
+	c.do(func() error {
+		err := c.dev.Upload(a, unsafe.Pointer(unsafe.SliceData(host)))
+		if err != nil {
+			owner.array = cuda.Array{}
+		}
+		return err
+	})
 	return a
 }
 

@@ -14,12 +14,14 @@ type Fuser interface {
 	// Fuses tells whether LaunchWith may be called with the op described.
 	Fuses(next Next) bool
 	// LaunchWith starts kernels that compute the op of c and next, and returns true. If it has none
-	// for their sizes it starts nothing and returns false; each op then launches its own.
+	// for their sizes it returns false, and has written nothing but scratch memory; each op then
+	// launches its own.
 	LaunchWith(c, next *DeviceCall) bool
 }
 
 // Next is an op that runs directly after the op whose output it reads.
 type Next struct {
+	Of        Primitive // the op before it: the Fuser, or a Primitive that embeds it
 	Primitive Primitive
 	Input     int  // the number of its input that is that output
 	Alone     bool // nothing else reads the output, so it need not be written
@@ -61,7 +63,7 @@ func (p *plan) follower(i int) *gorgonia.Node {
 			switch {
 			case c == p.order[i]:
 				times++
-			case opOf(c) == nil || p.position[c] > i && !opOf(c).parameter():
+			case opOf(c) == nil || opOf(c).onHost() || p.position[c] > i && !opOf(c).parameter():
 				return nil
 			}
 		}
@@ -89,7 +91,7 @@ func (op *Op) parameter() bool {
 }
 
 func (p *plan) describe(n, next *gorgonia.Node) Next {
-	d := Next{Primitive: opOf(next).Primitive, Alone: len(p.readers[n]) == 1 && !p.pinned[n]}
+	d := Next{Of: opOf(n).Primitive, Primitive: opOf(next).Primitive, Alone: len(p.readers[n]) == 1 && !p.pinned[n]}
 	for i, c := range Inputs(next) {
 		if c == n {
 			d.Input = i
@@ -110,35 +112,30 @@ func (c *DeviceCall) launchFused() bool {
 		return false
 	}
 	f.fused = false
-	next, err := c.bindFollower(f)
-	if err != nil {
-		c.Fail(err)
-		return true
-	}
-	f.fused = c.launcher.(Fuser).LaunchWith(c, next)
-	c.Fail(next.err)
+	c.bindFollower(f)
+	f.fused = c.err == nil && c.launcher.(Fuser).LaunchWith(c, c.next)
 	return f.fused || c.err != nil
 }
 
-// bindFollower returns the call of the follower, with the memory of its inputs and its output.
-func (c *DeviceCall) bindFollower(f *Op) (*DeviceCall, error) {
+// bindFollower makes the call of the follower, with the memory of its inputs and its output.
+func (c *DeviceCall) bindFollower(f *Op) {
 	if c.next == nil {
 		k, _ := launcherOf(f.Primitive)
 		next := newDeviceCall(f, k)
-		c.next = &next
+		next.leader, c.next = c, &next
 	}
-	c.next.err = nil
 	for i, from := range f.producers {
 		c.next.args[i] = from.device
 	}
-	return c.next, f.ensureDevice()
+	c.do(f.ensureDevice)
 }
 
-// ran returns the name and the FLOPs of what the op's last run has computed, its follower included.
-func (op *Op) ran() (name string, flops int) {
-	name, flops = opType(op.Primitive), op.runFLOPs(false)
+// ran returns the name, FLOPs and bytes of what the op's last run has computed, its follower
+// included.
+func (op *Op) ran() (name string, flops, bytes int) {
+	name, flops, bytes = opType(op.Primitive), op.runFLOPs(false), op.runBytes()
 	if f := op.follower; f != nil && f.fused {
-		return name + " and " + opType(f.Primitive), flops + f.runFLOPs(false)
+		return name + " and " + opType(f.Primitive), flops + f.runFLOPs(false), bytes + f.runBytes() - op.out.Bytes()
 	}
-	return name, flops
+	return name, flops, bytes
 }

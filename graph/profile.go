@@ -46,11 +46,11 @@ func (p *Program) Profile() []OpProfile {
 		simulation := &op.runs.simulation
 		all := func(d time.Duration) float64 { return float64(calls) * d.Seconds() }
 		machine.Seconds -= seconds
-		name, flops := op.ran()
+		name, flops, bytes := op.ran()
 		rows = append(rows, OpProfile{
 			OpType: name, Node: n.Name(), Calls: calls, Seconds: seconds,
 			Alone: all(simulation.Alone()), Shared: all(simulation.Shared()), Even: all(simulation.Even()),
-			FLOPs: calls * flops, Bytes: calls * op.runBytes(),
+			FLOPs: calls * flops, Bytes: calls * bytes,
 		})
 	}
 	return append(rows, machine)

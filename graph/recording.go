@@ -48,7 +48,7 @@ func Record(o ProgramOptions, r *cuda.Recorder, build BuildFunc) (*Recording, er
 			return nil, errors.Wrapf(err, "graph: record: %s", op.Primitive)
 		}
 		if work := r.Take(); work != nil {
-			name, flops := op.ran()
+			name, flops, _ := op.ran()
 			recording.Ops = append(recording.Ops, RecordedOp{name, n.Name(), flops, work})
 		}
 	}

@@ -14,87 +14,89 @@ import (
 // host then starts one graph instead of each op. The environment variable RESIDUA_CUDA_GRAPH=1
 // switches this on.
 type replays struct {
-	runs     int                            // runs by the tape machine
-	recorded [2]cuda.Replay                 // nil: none; the second one accumulates gradients
-	inputs   map[*gorgonia.Node]cuda.Array  // copies of the inputs on the device
-	readers  map[*Op]map[int]*gorgonia.Node // the inputs of the graph that an op reads
-	attempts int                            // recordings that failed
+	kinds   [2]replay                      // runs that replace gradients, and those that add to them
+	inputs  map[*gorgonia.Node]cuda.Array  // copies of the inputs on the device
+	readers map[*Op]map[int]*gorgonia.Node // the inputs of the graph that an op reads
 }
 
-// mostAttempts is how many recordings of a program may fail. The memory of the first one may still
-// grow.
-const mostAttempts = 3
+type replay struct {
+	ran      bool        // by the tape machine
+	recorded cuda.Replay // nil: none
+}
 
 // compute runs the program's ops: by a recording, if it has one or can make one, otherwise by the
 // tape machine.
 func (p *Program) compute() error {
-	r := &p.replays
 	device, ok := p.builder.runtime.device.(cuda.Capturer)
 	if !ok || !p.replayable() {
 		return p.interpret()
 	}
-	if r.runs == 0 {
-		r.runs++
+	kind := &p.replays.kinds[0]
+	if p.builder.runtime.accumulate {
+		kind = &p.replays.kinds[1]
+	}
+	if !kind.ran {
+		kind.ran = true
 		return p.interpret()
 	}
-	recorded := &r.recorded[0]
-	if p.builder.runtime.accumulate {
-		recorded = &r.recorded[1]
+	err := p.replay(device, kind)
+	if errors.Is(err, cuda.ErrStale) {
+		kind.forget()
+		return p.interpret()
 	}
-	if *recorded == nil {
-		if err := p.record(device, recorded); err != nil {
-			r.attempts++
-			return p.interpret()
+	return errors.Wrap(err, "RESIDUA_CUDA_GRAPH=1")
+}
+
+// replay starts the recorded run, which it records if there is none.
+func (p *Program) replay(device cuda.Capturer, kind *replay) (err error) {
+	if err := p.placeInputs(); err != nil {
+		return err
+	}
+	if kind.recorded == nil {
+		if kind.recorded, err = device.Capture(p.startAll); err != nil {
+			kind.recorded = nil
+			return err
 		}
 	}
 	if err := p.uploadInputs(); err != nil {
 		return err
 	}
-	err := (*recorded).Launch()
-	if !errors.Is(err, cuda.ErrStale) {
-		return err
-	}
-	err = (*recorded).Close()
-	*recorded = nil
-	if err != nil {
-		return err
-	}
-	return p.interpret()
+	return kind.recorded.Launch()
 }
 
 // replayable tells whether a run does the same work on the device as the one before: it is not
-// timed op by op, no op depends on the training step, and none runs on the host.
+// timed op by op, no op depends on the training step, and none needs the host.
 func (p *Program) replayable() bool {
 	runtime := p.builder.runtime
-	if os.Getenv("RESIDUA_CUDA_GRAPH") != "1" || p.replays.attempts == mostAttempts || runtime.profile || runtime.stepped || p.options.Cache != nil {
+	if os.Getenv("RESIDUA_CUDA_GRAPH") != "1" || runtime.profile || runtime.stepped || p.options.Cache != nil {
 		return false
 	}
 	for _, n := range p.plan.order {
-		if op := opOf(n); n.Op() != nil && (op == nil || op.onHost()) {
+		op := opOf(n)
+		switch {
+		case n.Op() == nil:
+		case op == nil || op.onHost():
 			return false
+		default:
+			if h, ok := op.Primitive.(hook); ok && h.call != nil {
+				return false
+			}
 		}
 	}
 	return true
 }
 
-// record records a run.
-func (p *Program) record(device cuda.Capturer, to *cuda.Replay) error {
-	if err := p.placeInputs(); err != nil {
-		return err
-	}
-	recorded, err := device.Capture(p.startAll)
-	if err == nil {
-		*to = recorded
-	}
-	return err
-}
-
 // startAll starts all ops in run order, without the tape machine, whose copies of the inputs cannot
 // be recorded.
-func (p *Program) startAll() error {
+func (p *Program) startAll() (err error) {
+	var op *Op
+	defer func() {
+		if r := recover(); r != nil {
+			err = errors.Errorf("%s: %v", op.Primitive, r)
+		}
+	}()
 	for _, n := range p.plan.order {
-		op := opOf(n)
-		if op == nil || op.fused {
+		if op = opOf(n); op == nil || op.fused {
 			continue
 		}
 		k, ok := launcherOf(op.Primitive)
@@ -160,11 +162,15 @@ func (p *Program) uploadInputs() error {
 }
 
 // forget frees the recordings.
-func (p *Program) forget() {
-	for i, recorded := range p.replays.recorded {
-		if recorded != nil {
-			_ = recorded.Close()
-			p.replays.recorded[i] = nil
-		}
+func (r *replays) forget() {
+	for i := range r.kinds {
+		r.kinds[i].forget()
+	}
+}
+
+func (k *replay) forget() {
+	if k.recorded != nil {
+		_ = k.recorded.Close()
+		k.recorded = nil
 	}
 }

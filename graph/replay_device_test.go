@@ -44,7 +44,7 @@ func replayed(t *testing.T, precision graph.Precision, steps int) (losses []floa
 }
 
 // TestDeviceReplay: with RESIDUA_CUDA_GRAPH=1 steps have the same bits, and all but the first run
-// and those that are profiled are CUDA graphs.
+// of each kind and those that are profiled are CUDA graphs.
 func TestDeviceReplay(t *testing.T) {
 	const steps = 6
 	for _, precision := range graph.Precisions() {
@@ -58,7 +58,7 @@ func TestDeviceReplay(t *testing.T) {
 			require.False(t, math.IsNaN(loss))
 		}
 		if emulator.Emulated() {
-			require.EqualValues(t, 2*steps-1-2, emulator.Counters().Graphs, precision)
+			require.EqualValues(t, 2*(steps-1)-2, emulator.Counters().Graphs, precision)
 		}
 	}
 }

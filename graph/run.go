@@ -109,7 +109,7 @@ func (p *Program) Close() {
 	if p.builder == nil {
 		return
 	}
-	p.forget()
+	p.replays.forget()
 	p.builder.runtime.release()
 	if p.builder.runtime.pool != nil {
 		p.builder.runtime.pool.Close()

@@ -148,15 +148,20 @@ func TestDeviceResume(t *testing.T) {
 	}
 }
 
-// TestDeviceReplays: with RESIDUA_CUDA_GRAPH=1 a run has the same bits, for every stream and with
-// dropout, whose programs are not recorded.
+// TestDeviceReplays: with RESIDUA_CUDA_GRAPH=1 a run has the same bits, for every stream, with
+// dropout, whose programs are not recorded, and with cuBLASLt's measured algorithms.
 func TestDeviceReplays(t *testing.T) {
-	text := corpus(t)
-	for name, model := range deviceModels(t) {
-		if !slices.Contains([]string{"transformer", "rmt", "experts"}, name) && !longtest.Enabled() {
+	text, all := corpus(t), deviceModels(t)
+	all["measured"] = all["transformer"]
+	for name, model := range all {
+		if !slices.Contains([]string{"transformer", "rmt", "experts", "measured"}, name) && !longtest.Enabled() {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
+			t.Setenv("XDG_CACHE_HOME", t.TempDir())
+			if name == "measured" {
+				t.Setenv("RESIDUA_CUBLASLT", "measure")
+			}
 			sets := []string{"device.kind=cuda", "device.precision=bf16", "train.accumulate=2"}
 			want, got := filepath.Join(t.TempDir(), "ops"), filepath.Join(t.TempDir(), "graphs")
 			train(t, deviceRun(t, model, text, want, sets...), trainer.Options{})

@@ -7,14 +7,8 @@ import (
 	"gorgonia.org/cu"
 )
 
-// capture is what a Device needs to record work as a CUDA graph.
-type capture struct {
-	stream    cu.Stream // a stream that only records; the zero Stream before the first recording
-	workspace Array     // cuBLAS must not take memory while it is recorded
-}
-
 // errRecording is returned by what cannot be part of a graph.
-var errRecording = errors.New("want kernels, products and copies on the device while work is recorded, got a copy from or to the host")
+var errRecording = errors.New("while work is recorded: want kernels, products and copies on the device, got a copy from or to the host, or a wait")
 
 // graph is recorded work.
 type graph struct {
@@ -26,10 +20,10 @@ type graph struct {
 // Capture records what f starts as a CUDA graph, on a stream that does not wait for the default
 // one.
 func (d *Device) Capture(f func() error) (Replay, error) {
-	before := d.scratch.version
 	if err := d.begin(); err != nil {
 		return nil, errors.Wrap(err, "recording")
 	}
+	before := d.scratch.version
 	err := f()
 	recorded, ended := d.end()
 	switch {
@@ -47,22 +41,17 @@ func (d *Device) Capture(f func() error) (Replay, error) {
 	return nil, errors.Wrap(err, "recording")
 }
 
-// begin makes the Device start its work on the recording stream.
-func (d *Device) begin() (err error) {
-	c := &d.capture
-	if c.workspace.None() {
-		if c.workspace, err = d.Alloc(F32, MatmulWorkspace/F32.Size()); err != nil {
-			return err
-		}
-	}
+// begin makes the Device start its work on a stream that only records.
+func (d *Device) begin() error {
 	return d.within(func() (err error) {
-		if c.stream == cu.NoStream {
-			if c.stream, err = cu.NewStream(cu.StreamNonBlocking); err != nil {
+		d.scratch.reset(d)
+		if d.recorder == cu.NoStream {
+			if d.recorder, err = cu.NewStream(cu.StreamNonBlocking); err != nil {
 				return err
 			}
 		}
-		if err = c.stream.BeginCapture(); err == nil {
-			d.stream = c.stream
+		if err = d.recorder.BeginCapture(); err == nil {
+			d.stream = d.recorder
 		}
 		return err
 	})
@@ -72,17 +61,7 @@ func (d *Device) begin() (err error) {
 func (d *Device) end() (recorded *graph, err error) {
 	d.stream = cu.NoStream
 	err = d.within(func() error {
-		handle, err := d.handle()
-		if err != nil {
-			return err
-		}
-		d.products.Lock()
-		err = d.follow(handle)
-		d.products.Unlock()
-		if err != nil {
-			return err
-		}
-		g, err := d.capture.stream.EndCapture()
+		g, err := d.recorder.EndCapture()
 		if err != nil {
 			return err
 		}
@@ -110,12 +89,16 @@ func (g *graph) Close() error { return g.d.within(g.exec.Destroy) }
 // recording tells whether the Device records.
 func (d *Device) recording() bool { return d.stream != cu.NoStream }
 
-// free frees the stream and the workspace.
-func (c *capture) free(d *Device) {
-	d.Free(c.workspace)
-	c.workspace = Array{}
-	if c.stream != cu.NoStream {
-		_ = c.stream.Destroy()
-		c.stream = cu.NoStream
+// freeRecorder destroys the recording stream, on which cuBLAS must not start anything again.
+func (d *Device) freeRecorder() {
+	if d.recorder == cu.NoStream {
+		return
 	}
+	d.products.Lock()
+	if d.blasStream == d.recorder {
+		d.blasReady = false
+	}
+	d.products.Unlock()
+	_ = d.recorder.Destroy()
+	d.recorder = cu.NoStream
 }

@@ -5,6 +5,7 @@ package cuda
 import (
 	"unsafe"
 
+	"github.com/pkg/errors"
 	"gorgonia.org/cu"
 	cublas "gorgonia.org/cu/blas"
 
@@ -31,8 +32,8 @@ type Device struct {
 	product   cublas.GemmEx           // the last product by cuBLAS
 	matmuls   matmuls
 	stream    cu.Stream // where work starts: the default stream, unless it is recorded
-	capture   capture
-	used      int64 // number of allocated bytes
+	recorder  cu.Stream // where it is recorded; the default stream before the first recording
+	used      int64     // number of allocated bytes
 }
 
 var _ Executor = (*Device)(nil)
@@ -89,6 +90,9 @@ func (d *Device) within(f func() error) error {
 
 // Synchronize waits until all started work is done.
 func (d *Device) Synchronize() error {
+	if d.recording() {
+		return errors.WithStack(errRecording)
+	}
 	return d.within(func() error {
 		if err := cu.Synchronize(); err != nil {
 			return err
@@ -103,7 +107,7 @@ func (d *Device) Close() error {
 	return d.within(func() error {
 		d.scratch.free(d)
 		d.profile.free()
-		d.capture.free(d)
+		d.freeRecorder()
 		d.matmuls.close()
 		return nil
 	})

@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"github.com/pkg/errors"
 	"gorgonia.org/cu"
 	cublas "gorgonia.org/cu/blas"
 )
@@ -33,20 +34,26 @@ func (d *Device) Gemm(g Gemm) error {
 	return d.profile.note(Work{Product: &noted, Bytes: g.Bytes()})
 }
 
-// follow makes the program's cuBLAS start the next product on the Device's stream. While products
-// are recorded, cuBLAS uses a workspace of the Device's.
-func (d *Device) follow(handle *cublas.Handle) error {
-	if d.productStream == d.stream {
+// follow makes the program's cuBLAS start the next product on the Device's stream. Its workspace is
+// always the same, so that recorded products are computed as others are.
+func (d *Device) follow(handle *cublas.Handle) (err error) {
+	if d.blasReady && d.blasStream == d.stream {
 		return nil
 	}
+	if d.blasWorkspace == 0 {
+		if d.blasWorkspace, err = cu.MemAlloc(MatmulWorkspace); err != nil {
+			return errors.Wrap(err, "cuBLAS's workspace")
+		}
+	}
+	d.blasReady, d.blasStream = false, d.stream
 	if err := handle.SetStream(d.stream); err != nil {
 		return err
 	}
-	d.productStream = d.stream
-	if !d.recording() {
-		return nil
+	if err := handle.SetWorkspace(d.blasWorkspace, MatmulWorkspace); err != nil {
+		return err
 	}
-	return handle.SetWorkspace(cu.DevicePtr(d.capture.workspace.Ptr), int64(d.capture.workspace.Bytes()))
+	d.blasReady = true
+	return nil
 }
 
 // gemm starts a product without an epilogue, by cuBLAS. It first copies an addend to C.

@@ -23,7 +23,9 @@ type gpu struct {
 	context    cu.CUContext
 
 	products      sync.Mutex // held while a product starts: the handle keeps its factors
-	productStream cu.Stream  // where cuBLAS starts products
+	blasStream    cu.Stream  // where cuBLAS starts products
+	blasReady     bool       // it has that stream, and the workspace
+	blasWorkspace cu.DevicePtr
 
 	mu      sync.Mutex // guards the fields below: Devices may be used at the same time
 	kernels map[string]*kernel

@@ -59,10 +59,8 @@ func (d *Device) plan(handle *cublas.Handle, g Gemm) (*cublas.Matmul, error) {
 	s := cublas.MatmulShape{
 		TransA: operation(g.TransB), TransB: operation(g.TransA), M: g.N, N: g.M, K: g.K,
 		Type: dataType(g.A.Type), LDA: g.LDB, LDB: g.LDA, DType: dataType(g.C.Type), LDD: g.LDC,
-		Adds: g.Beta != 0 || !g.Addend.None(), Epilogue: epilogue(g.Epilogue), Compute: d.compute(g.A.Type), Workspace: MatmulWorkspace,
-	}
-	if measured {
-		s.Reduction = cublas.FloatReduction // sums stay in 32 bits
+		Adds: g.Beta != 0 || !g.Addend.None(), Apart: !g.Addend.None(), Reduction: cublas.FloatReduction, // sums stay in 32 bits
+		Epilogue: epilogue(g.Epilogue), Compute: d.compute(g.A.Type), Workspace: MatmulWorkspace,
 	}
 	plan, known := m.plans[s]
 	if known {

@@ -87,7 +87,7 @@ func (r *Recorder) Gemm(g Gemm) error {
 	if g.Epilogue != NoEpilogue && !g.fusible() {
 		return errors.WithStack(ErrNoEpilogue)
 	}
-	if g.Epilogue != NoEpilogue || !g.Addend.None() {
+	if g.fusible() && (g.Epilogue != NoEpilogue || !g.Addend.None()) {
 		if _, err := r.Scratch(F32, MatmulWorkspace/F32.Size()); err != nil {
 			return err
 		}

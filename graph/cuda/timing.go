@@ -5,12 +5,16 @@ package cuda
 import (
 	"time"
 
+	"github.com/pkg/errors"
 	"gorgonia.org/cu"
 )
 
 // Timed returns how long the device takes for what f starts, measured by events before and after
 // it. It waits for the device.
 func (d *Device) Timed(f func() error) (took time.Duration, err error) {
+	if d.recording() {
+		return 0, errors.WithStack(errRecording)
+	}
 	err = d.within(func() error {
 		start, err := cu.NewEvent()
 		if err != nil {

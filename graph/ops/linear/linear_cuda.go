@@ -8,8 +8,12 @@ import (
 // Launch runs the op on a device.
 func (k Product) Launch(c *graph.DeviceCall) { c.Gemm(k.product(c)) }
 
-// Fuses tells whether next is the sum of a residual stream, which alone reads this product.
-func (Product) Fuses(next graph.Next) bool { return next.Alone && graph.IsAdd(next.Primitive) }
+// Fuses tells whether next is the sum of a residual stream, which alone reads this product. A
+// Primitive that embeds a Product does not fuse.
+func (Product) Fuses(next graph.Next) bool {
+	_, plain := next.Of.(Product)
+	return plain && next.Alone && graph.IsAdd(next.Primitive)
+}
 
 // LaunchWith computes the product and adds the other term of a sum of two, so that the product
 // itself is not written.

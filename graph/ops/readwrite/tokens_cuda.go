@@ -36,7 +36,7 @@ func (s *deviceStream) writeAndReadGrid(c *graph.DeviceCall, keys int) (grid cud
 	warps, most := tokenWarps, 4 // most blocks for which a multiprocessor has enough registers
 	switch {
 	case s.dk == 64:
-		warps, most = 8, 1 // the gain fills a tenth of the shared memory: it is there once
+		warps, most = 8, 1 // one large block: gain and keys take a tenth of the shared memory
 	case s.dv == 64:
 		most = 3
 	}

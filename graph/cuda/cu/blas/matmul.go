@@ -44,6 +44,7 @@ type MatmulShape struct {
 	DType          DataType
 	LDD            int
 	Adds           bool // beta may differ from 0
+	Apart          bool // C is not D
 	Epilogue       Epilogue
 	Compute        ComputeType
 	Reduction      Reduction
