@@ -13,6 +13,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda/emulator"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/embedding"
 	"github.com/residua-go/residua/graph/ops/norm"
@@ -153,4 +154,24 @@ func (s streamShape) kernel(name string) string {
 		name += "_" + keys
 	}
 	return name + "_bf16"
+}
+
+// TestFusedOutOfMemory: if the memory of the second op's statistics is not to be had, the run ends
+// with that error, before a kernel that would write them; with memory, the next run is right.
+func TestFusedOutOfMemory(t *testing.T) {
+	if !emulator.Emulated() {
+		t.Skip("the emulator's memory can be limited")
+	}
+	c := (streamShape{300, 32, 64, 12}).writtenAndRead(norm.Options{})
+	o := graph.Options{Device: graph.CUDA, Precision: graph.BF16}
+	p, want := optest.NewProbe(t, c, o, false), optest.NewProbe(t, c, o, false)
+	want.Run(t, graph.RunOptions{})
+	limit := emulator.Counters().InUse + 1024
+	t.Setenv("RESIDUA_EMULATOR_MEMORY", fmt.Sprint(limit))
+	err := p.Program.Run(graph.RunOptions{})
+	require.ErrorContains(t, err, "Store")
+	require.ErrorContains(t, err, "out of memory")
+	t.Setenv("RESIDUA_EMULATOR_MEMORY", "")
+	p.Run(t, graph.RunOptions{})
+	require.Equal(t, want.Tensors(t), p.Tensors(t))
 }
