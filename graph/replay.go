@@ -75,6 +75,9 @@ func (p *Program) replayable() bool {
 		op := opOf(n)
 		switch {
 		case n.Op() == nil:
+			if t := p.inputs[n.Name()]; t == nil || n.Value() != gorgonia.Value(t) {
+				return false // another value than Program.Input's
+			}
 		case op == nil || op.onHost():
 			return false
 		default:
@@ -150,11 +153,7 @@ func (r *replays) input(op *Op, i int) (cuda.Array, error) {
 // uploadInputs copies the inputs' values to the device.
 func (p *Program) uploadInputs() error {
 	for n, a := range p.replays.inputs {
-		t := p.inputs[n.Name()]
-		if t == nil {
-			return errors.Errorf("input %q: want one that the program's builder made", n.Name())
-		}
-		if err := p.builder.runtime.device.Upload(a, dataOf(t)); err != nil {
+		if err := p.builder.runtime.device.Upload(a, dataOf(p.inputs[n.Name()])); err != nil {
 			return errors.Wrapf(err, "input %q", n.Name())
 		}
 	}

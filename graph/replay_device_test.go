@@ -48,11 +48,11 @@ func replayed(t *testing.T, precision graph.Precision, steps int) (losses []floa
 func TestDeviceReplay(t *testing.T) {
 	const steps = 6
 	for _, precision := range graph.Precisions() {
+		t.Setenv("RESIDUA_CUDA_GRAPH", "")
 		want := replayed(t, precision, steps)
 		emulator.ResetCounters()
 		t.Setenv("RESIDUA_CUDA_GRAPH", "1")
 		got := replayed(t, precision, steps)
-		t.Setenv("RESIDUA_CUDA_GRAPH", "")
 		require.Equal(t, want, got, precision)
 		for _, loss := range got {
 			require.False(t, math.IsNaN(loss))

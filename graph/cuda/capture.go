@@ -57,7 +57,7 @@ func (d *Device) begin() error {
 	})
 }
 
-// end makes the Device, and cuBLAS, start their work on the default stream again.
+// end makes the Device start its work on the default stream again.
 func (d *Device) end() (recorded *graph, err error) {
 	d.stream = cu.NoStream
 	err = d.within(func() error {

@@ -94,7 +94,7 @@ func (d *Device) Synchronize() error {
 		return errors.WithStack(errRecording)
 	}
 	return d.within(func() error {
-		if err := cu.Synchronize(); err != nil {
+		if err := cu.NoStream.Synchronize(); err != nil {
 			return err
 		}
 		return d.profile.note(Work{})

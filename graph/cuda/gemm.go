@@ -41,7 +41,11 @@ func (d *Device) follow(handle *cublas.Handle) (err error) {
 		return nil
 	}
 	if d.blasWorkspace == 0 {
-		if d.blasWorkspace, err = cu.MemAlloc(MatmulWorkspace); err != nil {
+		d.blasWorkspace, err = cu.MemAlloc(MatmulWorkspace)
+		if errors.Is(err, cu.OutOfMemory) {
+			err = d.memoryError(MatmulWorkspace)
+		}
+		if err != nil {
 			return errors.Wrap(err, "cuBLAS's workspace")
 		}
 	}

@@ -20,7 +20,6 @@ const (
 type matmuls struct {
 	which     string                                // a value of RESIDUA_CUBLASLT
 	plans     map[cublas.MatmulShape]*cublas.Matmul // a nil entry: cuBLASLt has no such product, or cuBLAS is faster
-	kept      choices                               // those of the file; nil until it is read
 	workspace Array                                 // scratch memory that all products since the last Enter share
 }
 

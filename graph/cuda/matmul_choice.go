@@ -6,9 +6,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"math"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/pkg/errors"
@@ -37,31 +38,50 @@ func (d *Device) choose(handle *cublas.Handle, g Gemm, s cublas.MatmulShape) (*c
 		return nil, errors.WithStack(err)
 	}
 	path := filepath.Join(cache, "residua", "cublaslt.json")
-	if d.matmuls.kept == nil {
-		d.matmuls.kept = readChoices(path)
+	kept, err := readChoices(path)
+	if err != nil {
+		return nil, err
 	}
-	chosen := d.matmuls.kept[key]
-	if chosen == byCUBLAS {
-		return nil, nil
-	}
-	if a, err := hex.DecodeString(chosen); err == nil && len(a) == len(cublas.MatmulAlgorithm{}) {
-		if plan, err := handle.RestoreMatmul(s, cublas.MatmulAlgorithm(a)); err == nil {
-			return plan, nil
-		}
+	if plan, known := restored(handle, s, kept[key]); known {
+		return plan, nil
 	}
 	plan, err := handle.PlanMatmul(s, cublas.MostAlgorithms)
-	if err != nil {
+	if errors.Is(err, cublas.NotSupported) || errors.Is(err, cublas.InvalidValue) {
 		return nil, nil // cuBLASLt has no such product
+	}
+	if err != nil {
+		return nil, err
 	}
 	if plan, err = d.measured(handle, plan, g); err != nil {
 		return nil, err
 	}
-	chosen = byCUBLAS
+	chosen := byCUBLAS
 	if plan != nil {
 		a := plan.Algorithm()
 		chosen = hex.EncodeToString(a[:])
 	}
-	return plan, keepChoice(path, key, chosen)
+	first, err := keepChoice(path, key, kept[key], chosen)
+	if other, known := restored(handle, s, first); first != chosen && known {
+		if plan != nil {
+			plan.Close()
+		}
+		plan = other
+	}
+	return plan, err
+}
+
+// restored returns the plan of a kept choice, nil for cuBLAS's own. known is false if there is no
+// such choice, or if this cuBLASLt does not accept the algorithm.
+func restored(handle *cublas.Handle, s cublas.MatmulShape, choice string) (plan *cublas.Matmul, known bool) {
+	if choice == byCUBLAS {
+		return nil, true
+	}
+	a, err := hex.DecodeString(choice)
+	if err != nil || len(a) != len(cublas.MatmulAlgorithm{}) {
+		return nil, false
+	}
+	plan, err = handle.RestoreMatmul(s, cublas.MatmulAlgorithm(a))
+	return plan, err == nil
 }
 
 // choiceKey returns the key of a product's choice.
@@ -80,6 +100,8 @@ func (d *Device) measured(handle *cublas.Handle, plan *cublas.Matmul, g Gemm) (*
 	}
 	defer d.Free(results)
 	g.C = results
+	profiled := d.profile.on
+	d.profile.on = false
 	var runs []func() error
 	for i := range plan.Algorithms() {
 		runs = append(runs, func() error {
@@ -91,7 +113,7 @@ func (d *Device) measured(handle *cublas.Handle, plan *cublas.Matmul, g Gemm) (*
 		runs = append(runs, func() error { return d.gemm(handle, g) })
 	}
 	best, err := d.fastest(runs)
-	if err == nil {
+	if d.profile.on = profiled; err == nil {
 		err = d.profile.note(Work{}) // a profile counts this time as waiting
 	}
 	if err != nil || best == plan.Algorithms() {
@@ -102,13 +124,17 @@ func (d *Device) measured(handle *cublas.Handle, plan *cublas.Matmul, g Gemm) (*
 	return plan, nil
 }
 
-// fastest returns which of the functions starts what takes the device the least time. The first
-// round is for warming up. The rounds are short, so that a change of the clock's rate affects all.
-func (d *Device) fastest(runs []func() error) (best int, err error) {
-	const rounds, times = 4, 3
-	least := time.Duration(math.MaxInt64)
+// fastest returns which of the functions starts what takes the device the least time: the first of
+// those that are within 2% of it. The first round is for warming up. The rounds are short, so that
+// a change of the clock's rate affects all.
+func (d *Device) fastest(runs []func() error) (int, error) {
+	const rounds, times = 4, 10
+	least := make([]time.Duration, len(runs))
 	for round := range rounds {
 		for i, run := range runs {
+			if err := run(); err != nil { // the device works while the host starts the others
+				return 0, err
+			}
 			took, err := d.Timed(func() error {
 				for range times {
 					if err := run(); err != nil {
@@ -120,36 +146,50 @@ func (d *Device) fastest(runs []func() error) (best int, err error) {
 			if err != nil {
 				return 0, err
 			}
-			if round > 0 && took < least {
-				best, least = i, took
+			if round < 2 || took < least[i] {
+				least[i] = took
 			}
 		}
 	}
-	return best, nil
+	best := slices.Min(least)
+	return slices.IndexFunc(least, func(t time.Duration) bool { return t <= best+best/50 }), nil
 }
 
-// readChoices reads the file. A file that is damaged, or not there, holds nothing.
-func readChoices(path string) choices {
+// readChoices reads the file; none if it is not there.
+func readChoices(path string) (choices, error) {
 	const largest = 16 << 20
-	var c choices
 	text, err := regular.Read(path, largest)
-	if err != nil || json.Unmarshal(text, &c) != nil || c == nil {
-		return choices{}
+	if errors.Is(err, fs.ErrNotExist) {
+		return choices{}, nil
 	}
-	return c
+	c := choices{}
+	if err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	if err == nil && c == nil {
+		err = errors.New("got null")
+	}
+	return c, errors.Wrapf(err, "%s: want the choices that a program has written: move the file away", path)
 }
 
-// keepChoice adds a choice to the file, to which other programs may have added theirs.
-func keepChoice(path, key, chosen string) error {
-	all := readChoices(path)
+// keepChoice replaces an old choice in the file, "" for none, unless another program has done so,
+// and returns the one that is then in the file.
+func keepChoice(path, key, old, chosen string) (string, error) {
+	all, err := readChoices(path)
+	if err != nil {
+		return chosen, err
+	}
+	if first := all[key]; first != old {
+		return first, nil
+	}
 	all[key] = chosen
 	text, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
-		return errors.WithStack(err)
+		return chosen, errors.WithStack(err)
 	}
 	disk := checkpoint.Disk{}
 	if err := disk.MakeFolder(filepath.Dir(path)); err != nil {
-		return err
+		return chosen, err
 	}
-	return disk.WriteFile(path, append(text, '\n'))
+	return chosen, disk.WriteFile(path, append(text, '\n'))
 }

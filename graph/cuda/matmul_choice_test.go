@@ -190,7 +190,8 @@ func TestKeptAlgorithm(t *testing.T) {
 	}
 }
 
-// TestDamagedChoices: a file that cannot be used is replaced after a measurement.
+// TestDamagedChoices: a choice that cannot be used is replaced after a measurement. A file that
+// cannot be read is an error, and stays as it is.
 func TestDamagedChoices(t *testing.T) {
 	onlyEmulated(t)
 	x := newChoiceTest(t, "measure", BF16)
@@ -202,7 +203,15 @@ func TestDamagedChoices(t *testing.T) {
 	for _, digits = range x.read() {
 		require.Len(t, digits, 128)
 	}
-	for _, bad := range []string{"", "{", "[]", "null", `{"a": 1}`, "{}", strings.ReplaceAll(string(good), digits, digits[:120]),
+	for _, bad := range []string{"", "{", "[]", "null", `{"a": 1}`} {
+		require.NoError(t, os.WriteFile(x.file(), []byte(bad), 0o644))
+		x.open()
+		require.ErrorContains(t, x.try(x.Gemm), x.file()+": want the choices that a program has written: move the file away")
+		now, err := os.ReadFile(x.file())
+		require.NoError(t, err)
+		require.Equal(t, bad, string(now))
+	}
+	for _, bad := range []string{"{}", strings.ReplaceAll(string(good), digits, digits[:120]),
 		strings.ReplaceAll(string(good), digits, "zz"+digits[2:]), strings.ReplaceAll(string(good), digits, "77"+digits[2:])} {
 		require.NoError(t, os.WriteFile(x.file(), []byte(bad), 0o644))
 		x.open()
@@ -241,7 +250,7 @@ func TestWhichProducts(t *testing.T) {
 	for value, want := range map[string]struct{ plain, epilogue []uint64 }{
 		"0":       {[]uint64{1, 0}, []uint64{0, 0}},
 		"":        {[]uint64{1, 0}, []uint64{0, 1}},
-		"measure": {[]uint64{12 + 0, 12 + 1}, []uint64{0, 12 + 1}},
+		"measure": {[]uint64{44 + 0, 44 + 1}, []uint64{0, 44 + 1}}, // four rounds of eleven
 	} {
 		x := newChoiceTest(t, value, BF16)
 		slow(1)
@@ -271,6 +280,25 @@ func TestWhichProducts(t *testing.T) {
 	t.Setenv("RESIDUA_CUBLASLT", "1")
 	_, err := Open(Options{})
 	require.EqualError(t, err, `RESIDUA_CUBLASLT: want nothing, 0 (without cuBLASLt) or measure (the fastest of its algorithms), got "1"`)
+}
+
+// TestFirstChoiceCounts: a choice that another program has made meanwhile stays in the file.
+func TestFirstChoiceCounts(t *testing.T) {
+	onlyEmulated(t)
+	x := newChoiceTest(t, "measure", BF16)
+	slow(3)
+	x.run()
+	first, err := os.ReadFile(x.file())
+	require.NoError(t, err)
+	key := ""
+	for key = range x.read() {
+	}
+	chosen, err := keepChoice(x.file(), key, "", "a choice measured at the same time")
+	require.NoError(t, err)
+	require.Equal(t, x.read()[key], chosen)
+	now, err := os.ReadFile(x.file())
+	require.NoError(t, err)
+	require.Equal(t, string(first), string(now))
 }
 
 // TestMeasuringInAProfile: a profile has only the product itself; measuring counts as waiting.
@@ -309,7 +337,7 @@ func TestChoicesWithoutAFolder(t *testing.T) {
 	x := newChoiceTest(t, "measure", BF16)
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(x.folder, "file"))
 	require.NoError(t, os.WriteFile(filepath.Join(x.folder, "file"), nil, 0o644))
-	require.ErrorContains(t, x.try(x.Gemm), "RESIDUA_CUBLASLT=measure: 16 x 24 x 32 bf16: cannot make the folder ")
+	require.ErrorContains(t, x.try(x.Gemm), "RESIDUA_CUBLASLT=measure: 16 x 24 x 32 bf16: "+filepath.Join(x.folder, "file", "residua", "cublaslt.json"))
 	t.Setenv("XDG_CACHE_HOME", "")
 	t.Setenv("HOME", "")
 	require.ErrorContains(t, x.try(x.Gemm), "RESIDUA_CUBLASLT=measure: 16 x 24 x 32 bf16: neither $XDG_CACHE_HOME nor $HOME are defined")

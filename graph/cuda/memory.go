@@ -112,7 +112,7 @@ func (d *Device) Download(dst unsafe.Pointer, src Array) error {
 		if err := cu.MemcpyDtoHAsync(dst, cu.DevicePtr(src.Ptr), int64(src.Bytes()), cu.NoStream); err != nil {
 			return err
 		}
-		return cu.Synchronize()
+		return cu.NoStream.Synchronize() // not the context: another Device may be recording
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 
 // compiled holds the compressed PTX of every .cu file, and its code for some GPUs.
 //
-//go:embed *.ptx.zst *.cubin.zst
+//go:embed *.zst
 var compiled embed.FS
 
 // module is a compiled .cu file: its name without the ending, and its kernels.

@@ -18,7 +18,8 @@ const captureRelaxed = 2
 // wait for the stream or the whole GPU, to ask whether the stream is done, to copy to the host or
 // from it, to destroy the stream. Events that are recorded in it have no time. The default stream
 // cannot capture, and using it is an error, too, while a stream of StreamDefault captures; one of
-// StreamNonBlocking lets it work.
+// StreamNonBlocking lets it work. A real driver records asynchronous copies between host and device
+// with the host's address, which it reads at each launch: do not start any.
 func (s Stream) BeginCapture() error {
 	return anyThread("beginning to record a stream", func(d *driver) uintptr {
 		return d.streamBeginCapture.Call(s.handle, captureRelaxed)
