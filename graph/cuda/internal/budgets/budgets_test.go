@@ -18,7 +18,7 @@ import (
 const kernels = "../.." // the folder of package cuda
 
 // hot matches the names of kernels for the matrix stream, norms and attention in bf16.
-var hot = regexp.MustCompile(`^(read|(write|write_grad)(_\d+x\d+)?|keys_grad|normread_\w+|norm_(forward|backward|sums)|attention(_keys|_queries)?_\d+)_bf16$`)
+var hot = regexp.MustCompile(`^(read|(write|write_grad|write_normread)(_\d+x\d+)?|keys_grad|normread_\w+|norm_(forward|backward|sums)|attention(_keys|_queries)?_\d+)_bf16$`)
 
 // measured matches the names of kernels that only a benchmark launches.
 var measured = regexp.MustCompile(`_\d+x\d+x\d+_bf16$`)
