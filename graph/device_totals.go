@@ -92,14 +92,14 @@ func (c *DeviceCall) SecondarySum(i, blocks int) (s SecondarySum) {
 	return s
 }
 
-// FinishSums sums what the blocks have written, one set of columns for each of at most three sums,
-// in one launch if all are 32-bit floats.
-func (c *DeviceCall) FinishSums(sums ...SecondarySum) {
+// FinishSums sums what the blocks have written, for each set of columns: at most three sums of one
+// set each in one launch, if all are 32-bit floats.
+func (c *DeviceCall) FinishSums(sets int, sums ...SecondarySum) {
 	sums = slices.DeleteFunc(sums, func(s SecondarySum) bool { return s.To.None() })
 	other := func(s SecondarySum) bool { return s.To.Type != cuda.F32 || s.Blocks != sums[0].Blocks }
-	if len(sums) < 2 || len(sums) > 3 || slices.ContainsFunc(sums, other) {
+	if sets > 1 || len(sums) < 2 || len(sums) > 3 || slices.ContainsFunc(sums, other) {
 		for _, s := range sums {
-			s.Finish(c, 1)
+			s.Finish(c, sets)
 		}
 		return
 	}

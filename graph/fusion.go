@@ -27,8 +27,8 @@ type Next struct {
 	Alone     bool // nothing else reads the output, so it need not be written
 }
 
-// fuse finds the ops that a Fuser may compute together with the op before them. All other inputs of
-// such an op are there before the Fuser runs. It must be called before the intervals are made: a
+// fuse gives each Fuser its follower: the op that runs next, if the Fuser can compute it, too, and
+// everything else that it reads is there before. Call it before the intervals are made: a
 // follower's buffer is in use from the Fuser's run on.
 func (p *plan) fuse() {
 	for i, n := range p.order {

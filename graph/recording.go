@@ -44,7 +44,7 @@ func Record(o ProgramOptions, r *cuda.Recorder, build BuildFunc) (*Recording, er
 		if op == nil {
 			return nil, errors.Errorf("graph: record: want ops of this module, got Gorgonia's %v", n.Op())
 		}
-		if err := op.record(r); err != nil {
+		if err := op.start(r, func(i int) (cuda.Array, error) { return uploaded(r, op.in[i]) }); err != nil {
 			return nil, errors.Wrapf(err, "graph: record: %s", op.Primitive)
 		}
 		if work := r.Take(); work != nil {
@@ -55,37 +55,35 @@ func Record(o ProgramOptions, r *cuda.Recorder, build BuildFunc) (*Recording, er
 	return recording, nil
 }
 
-// record makes the op start its kernels on the recorder. A value that the host makes is uploaded
-// for each reader, as the tape machine does.
-func (op *Op) record(r *cuda.Recorder) error {
+// uploaded notes the upload of a value that the host makes. The tape machine uploads it for each
+// reader.
+func uploaded(r *cuda.Recorder, s Signature) (cuda.Array, error) {
+	a, err := r.Alloc(s.deviceType(), s.Size())
+	if err != nil {
+		return a, err
+	}
+	return a, r.Upload(a, nil)
+}
+
+// start launches the op without the tape machine, unless it runs on the host or the op before it
+// has computed it. fromHost returns the memory of input i, which the host has made.
+func (op *Op) start(on cuda.Executor, fromHost func(i int) (cuda.Array, error)) (err error) {
 	if op.onHost() {
 		return nil
 	}
 	if op.fused {
-		op.ranOn = r
+		op.ranOn = on
 		return nil
 	}
 	k, ok := launcherOf(op.Primitive)
 	if !ok {
 		return errors.New("want an op with a Launch method, got one that runs on the CPU alone")
 	}
-	return op.start(k, func(i int) (cuda.Array, error) {
-		a, err := r.Alloc(op.in[i].deviceType(), op.in[i].Size())
-		if err != nil {
-			return a, err
-		}
-		return a, r.Upload(a, nil)
-	})
-}
-
-// start launches the op without the tape machine. uploaded returns the memory of input i, which the
-// host has made.
-func (op *Op) start(k Launcher, uploaded func(i int) (cuda.Array, error)) (err error) {
 	c := newDeviceCall(op, k)
 	for i, from := range op.producers {
 		if from != nil && from.ranOn != nil {
 			c.args[i] = from.device
-		} else if c.args[i], err = uploaded(i); err != nil {
+		} else if c.args[i], err = fromHost(i); err != nil {
 			return err
 		}
 	}

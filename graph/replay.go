@@ -99,14 +99,10 @@ func (p *Program) startAll() (err error) {
 		}
 	}()
 	for _, n := range p.plan.order {
-		if op = opOf(n); op == nil || op.fused {
+		if op = opOf(n); op == nil {
 			continue
 		}
-		k, ok := launcherOf(op.Primitive)
-		if !ok {
-			return errors.Errorf("%s: want an op with a Launch method", op.Primitive)
-		}
-		if err := op.start(k, func(i int) (cuda.Array, error) { return p.replays.input(op, i) }); err != nil {
+		if err := op.start(p.builder.runtime.device, func(i int) (cuda.Array, error) { return p.replays.input(op, i) }); err != nil {
 			return errors.Wrapf(err, "%s", op.Primitive)
 		}
 	}

@@ -4,9 +4,11 @@ package graph_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/cuda/emulator"
@@ -86,6 +88,28 @@ func TestDeviceReplayAgain(t *testing.T) {
 		require.EqualValues(t, 4, emulator.Counters().Graphs, "all but one run of each kind")
 	}
 	o.Close()
+	p.Close()
+	require.NoError(t, p.Store().Close())
+}
+
+// TestDeviceReplayOfOtherInputs: an input that was given another tensor than the program's is not
+// replayed, which would use the program's.
+func TestDeviceReplayOfOtherInputs(t *testing.T) {
+	if !emulator.Emulated() {
+		t.Skip("the emulator counts")
+	}
+	t.Setenv("RESIDUA_CUDA_GRAPH", "1")
+	p := profiled(t, graph.ProgramOptions{Options: graph.Options{Device: graph.CUDA, Precision: graph.BF16}})
+	emulator.ResetCounters()
+	for range 2 {
+		require.NoError(t, p.Run(graph.RunOptions{}))
+	}
+	require.EqualValues(t, 1, emulator.Counters().Graphs)
+	nodes := p.Builder().Graph().AllNodes()
+	tokens := nodes[slices.IndexFunc(nodes, func(n *gorgonia.Node) bool { return n.Name() == "tokens" })]
+	require.NoError(t, gorgonia.Let(tokens, p.Input("tokens").Clone()))
+	require.NoError(t, p.Run(graph.RunOptions{}))
+	require.EqualValues(t, 1, emulator.Counters().Graphs)
 	p.Close()
 	require.NoError(t, p.Store().Close())
 }

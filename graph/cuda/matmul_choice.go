@@ -61,13 +61,20 @@ func (d *Device) choose(handle *cublas.Handle, g Gemm, s cublas.MatmulShape) (*c
 		chosen = hex.EncodeToString(a[:])
 	}
 	first, err := keepChoice(path, key, kept[key], chosen)
-	if other, known := restored(handle, s, first); first != chosen && known {
-		if plan != nil {
-			plan.Close()
-		}
-		plan = other
+	if err == nil && first == chosen {
+		return plan, nil
 	}
-	return plan, err
+	if plan != nil {
+		plan.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	plan, known := restored(handle, s, first)
+	if !known {
+		return nil, errors.Errorf("%s: another program has written a choice that this cuBLASLt does not accept: move the file away", path)
+	}
+	return plan, nil
 }
 
 // restored returns the plan of a kept choice, nil for cuBLAS's own. known is false if there is no

@@ -42,7 +42,7 @@ func (k preparationGrad) Launch(c *graph.DeviceCall) {
 	grid := cuda.Grid{X: blocks, Threads: 32 * prepareWarps, Shared: prepareWarps * 2 * d.HeadDim * cuda.F32.Size()}
 	c.Launch("prepare_qkv_grad"+dx.Suffix(), grid, dx, queryGain.Partial, keyGain.Partial, weighs.Partial, dy, x, inputs,
 		cuda.Long(rows), cuda.Long(chunk), deviceHeads(d), cuda.Float(d.Eps), cuda.Bool(k.of.first > 0))
-	c.FinishSums(queryGain, keyGain, weighs)
+	c.FinishSums(1, queryGain, keyGain, weighs)
 }
 
 func (k firstGrad) Launch(c *graph.DeviceCall) {

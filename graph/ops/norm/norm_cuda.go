@@ -104,12 +104,7 @@ func (g *DeviceGrad) Launch() {
 		start = g.anyWidth
 	}
 	start()
-	if g.Groups == 1 {
-		g.Call.FinishSums(g.DGain, g.DBias)
-		return
-	}
-	g.DGain.Finish(g.Call, g.Groups)
-	g.DBias.Finish(g.Call, g.Groups)
+	g.Call.FinishSums(g.Groups, g.DGain, g.DBias)
 }
 
 func (g *DeviceGrad) args() cuda.Args {

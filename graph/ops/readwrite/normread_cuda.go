@@ -128,7 +128,7 @@ func (g *deviceNormReadGrad) fused() {
 		g.pass("normread_backward_sums_", blocks, sums)
 		g.pass("normread_backward_rest_", blocks, sums)
 	}
-	g.c.FinishSums(g.dgain, g.dkeys)
+	g.c.FinishSums(1, g.dgain, g.dkeys)
 }
 
 func (g *deviceNormReadGrad) pass(name string, blocks int, sums cuda.Array) {

@@ -57,6 +57,6 @@ func (g *deviceNormReadGrad) byTokens(w *writeVectors) bool {
 		args = append(args, w.c.Out(), dkeys.Partial, w.keys, w.v, cuda.Int(w.m))
 	}
 	g.c.Launch(fmt.Sprintf("%s_%dx%d_%d_bf16", name, g.dk, g.dv, keys), grid, args)
-	g.c.FinishSums(sums...)
+	g.c.FinishSums(1, sums...)
 	return true
 }
