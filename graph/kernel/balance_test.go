@@ -108,7 +108,7 @@ func TestLossIsBalanced(t *testing.T) {
 			k.tokens = make([]lossToken, k.chunk())
 			all, most := shares(threads, k.slices()*k.tiles(), func(item int) int {
 				tile := item % k.tiles()
-				rows := min(len(k.tokens), (tile+1)*lossTile) - tile*lossTile
+				rows := min(len(k.tokens), (tile+1)*k.tile()) - tile*k.tile()
 				return rows * min(lossSlice, vocab-item/k.tiles()*lossSlice)
 			})
 			assertBalanced(t, threads, all, most, "bfloat16", vocab)

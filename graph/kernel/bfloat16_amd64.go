@@ -10,7 +10,10 @@ import (
 var machinePairs = detectPairs()
 
 func detectPairs() path {
-	if machinePath == avx512 && !cpu.X86.HasAVX512BF16 {
+	switch {
+	case tilesMissing == "":
+		return amx
+	case machinePath == avx512 && !cpu.X86.HasAVX512BF16:
 		return avx2
 	}
 	return machinePath
@@ -18,7 +21,7 @@ func detectPairs() path {
 
 // fastRoundBFloat16 rounds the first n elements on a fast path.
 func fastRoundBFloat16(p path, dst []BFloat16, src []float32, n int) {
-	if p == avx512 {
+	if p >= avx512 {
 		avx512Round(&dst[0], &src[0], n)
 	} else {
 		avx2Round(&dst[0], &src[0], n)
@@ -27,7 +30,7 @@ func fastRoundBFloat16(p path, dst []BFloat16, src []float32, n int) {
 
 // fastWidenBFloat16 widens the first n elements on a fast path.
 func fastWidenBFloat16(p path, dst []float32, src []BFloat16, n int) {
-	if p == avx512 {
+	if p >= avx512 {
 		avx512Widen(&dst[0], &src[0], n)
 	} else {
 		avx2Widen(&dst[0], &src[0], n)
@@ -37,7 +40,7 @@ func fastWidenBFloat16(p path, dst []float32, src []BFloat16, n int) {
 // fastInterleave makes the first n pairs on a fast path.
 func fastInterleave(p path, dst, even, odd []BFloat16, n int) {
 	to := (*float32)(unsafe.Pointer(&dst[0]))
-	if p == avx512 {
+	if p >= avx512 {
 		avx512Interleave(to, &even[0], &odd[0], n)
 	} else {
 		avx2Interleave(to, &even[0], &odd[0], n)
@@ -46,7 +49,7 @@ func fastInterleave(p path, dst, even, odd []BFloat16, n int) {
 
 // runFastPairs runs one tile of pairs on a fast path.
 func (t *tile[T]) runFastPairs(p path, rows, vecs int, transposed, partial bool) {
-	if p == avx512 {
+	if p >= avx512 {
 		avx512PairTile(rows, vecs, transposed, t.float32())
 	} else {
 		avx2PairTile(rows, vecs, transposed, partial, t.float32())
@@ -55,3 +58,27 @@ func (t *tile[T]) runFastPairs(p path, rows, vecs int, transposed, partial bool)
 
 // runTwoPanels computes a row of C from two panels of pairs, with AVX-512.
 func (t *tile[T]) runTwoPanels() { avx512Pairsn1x4(t.float32()) }
+
+// runFast runs the blocks: wide ones have two tiles of columns, of which the second is whole or not.
+func (t *tileBlock) runFast(wide, rounded, whole bool) {
+	switch {
+	case rounded && wide:
+		amxRounded2(t)
+	case rounded:
+		amxRounded1(t)
+	case wide && whole:
+		amxBlock2(t)
+	case wide:
+		amxBlockSpread2(t)
+	default:
+		amxBlock1(t)
+	}
+}
+
+// fastCopyTileRow copies a row of 32 elements for each of several tiles.
+func fastCopyTileRow(to, from []BFloat16, tiles int) { amxCopyRow(&to[0], &from[0], tiles) }
+
+// fastTransposeTileRows writes tiles from columns of stored rows.
+func fastTransposeTileRows(to []BFloat16, ds int, from []BFloat16, ss, tiles int) {
+	amxTransposeRows(&to[0], ds, &from[0], ss, tiles)
+}

@@ -19,3 +19,12 @@ func (t *tile[T]) runFastPairs(path, int, int, bool, bool) {}
 
 // runTwoPanels is never reached: there is no fast path.
 func (t *tile[T]) runTwoPanels() {}
+
+// runFast is never reached: there is no fast path.
+func (t *tileBlock) runFast(bool, bool, bool) {}
+
+// fastCopyTileRow is never reached: there is no fast path.
+func fastCopyTileRow([]BFloat16, []BFloat16, int) {}
+
+// fastTransposeTileRows is never reached: there is no fast path.
+func fastTransposeTileRows([]BFloat16, int, []BFloat16, int, int) {}

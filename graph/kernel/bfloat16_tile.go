@@ -17,6 +17,8 @@ var (
 	portablePairs = microkernels{path: portable, lanes: 2, vecs: 1, rows: [3]int{1: 3}, fullOnly: true, pairs: true}
 	avx2Pairs     = microkernels{path: avx2, lanes: 8, vecs: 2, rows: [3]int{1: 8, 2: 4}, pairs: true}
 	avx512Pairs   = microkernels{path: avx512, lanes: 16, vecs: 2, rows: [3]int{1: 14, 2: 14}, pairs: true}
+	amxPairs      = microkernels{path: amx, lanes: tileColumns, vecs: 2, rows: [3]int{1: tileRows, 2: tileRows}, pairs: true, tiles: true}
+	portableTiles = microkernels{path: amx, lanes: tileColumns, vecs: 2, rows: [3]int{1: tileRows, 2: tileRows}, pairs: true, tiles: true, portable: true}
 )
 
 // pairKernelsOf returns the micro-kernels for pairs on a path. On avx512 they need AVX512_BF16.
@@ -25,6 +27,11 @@ func pairKernelsOf(p path) *microkernels {
 		p = machinePairs
 	}
 	switch p {
+	case amx:
+		if machinePairs == amx {
+			return &amxPairs
+		}
+		return &portableTiles
 	case avx512:
 		return &avx512Pairs
 	case avx2:
@@ -99,6 +106,14 @@ func (x BFloat16) flushed() float32 {
 		x &= sign
 	}
 	return x.Float32()
+}
+
+// flushed returns x, or zero with its sign for a denormal.
+func flushed(x float32) float32 {
+	if bits := math.Float32bits(x); bits&0x7f800000 == 0 {
+		return math.Float32frombits(bits & (1 << 31))
+	}
+	return x
 }
 
 // fma returns x*y + z, rounded once.

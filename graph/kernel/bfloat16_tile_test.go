@@ -24,6 +24,13 @@ func forEachPairPath(t *testing.T, f func(t *testing.T, p path)) {
 	}
 }
 
+// forEachBFloat16Path runs f on every path that products of bfloat16 take on this machine, and on
+// path amx, if need be without its instructions. The others have the same bits; amx has its own.
+func forEachBFloat16Path(t *testing.T, f func(t *testing.T, p path)) {
+	forEachPairPath(t, f)
+	t.Run(amx.String(), func(t *testing.T) { f(t, amx) })
+}
+
 // requireSameFloats checks for the same bits; where NaN is wanted, any NaN will do.
 func requireSameFloats(t *testing.T, want, got []float32, what any) {
 	t.Helper()

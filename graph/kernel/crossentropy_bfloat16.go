@@ -9,8 +9,8 @@ import (
 const (
 	lossSlice = 512           // columns whose exponentials are relative to their own largest logit
 	lossPiece = 8 * lossSlice // columns whose gradients are in memory as bfloat16 at a time
+	lossTile  = 14            // rows of a tile by other instructions than AMX
 	lossRows  = 112           // tokens of a block of logits, which stays in the second-level cache
-	lossTile  = 14            // rows of a micro-kernel's tile; chunks are multiples of it
 )
 
 // CrossEntropyBFloat16 computes what CrossEntropy does, with products of bfloat16 and with sums and
@@ -114,11 +114,19 @@ func (k *CrossEntropyBFloat16) differentiates() bool {
 	return k.args.DFeatures != nil || k.args.DWeight != nil
 }
 
+// tile returns the number of rows of a micro-kernel's tile; chunks are multiples of it.
+func (k *CrossEntropyBFloat16) tile() int {
+	if kernels := k.operands.Logits.kernels; kernels != nil && kernels.tiles {
+		return tileRows
+	}
+	return lossTile
+}
+
 // chunk returns the number of tokens taken at a time: as many as the bound on logits allows,
 // divided evenly and rounded up to whole tiles.
 func (k *CrossEntropyBFloat16) chunk() int {
 	most := max(1, cmp.Or(k.bytes, crossEntropyBytes)/(4*k.stride))
-	return min(most, k.args.Tokens, evenly(k.args.Tokens, most, lossTile))
+	return min(most, k.args.Tokens, evenly(k.args.Tokens, most, k.tile()))
 }
 
 // lossSlices computes the exponentials of slices of the vocabulary, whose tiles of tokens the
@@ -126,14 +134,15 @@ func (k *CrossEntropyBFloat16) chunk() int {
 type lossSlices CrossEntropyBFloat16
 
 // tiles returns the number of tiles of tokens in the chunk.
-func (k *CrossEntropyBFloat16) tiles() int { return (len(k.tokens) + lossTile - 1) / lossTile }
+func (k *CrossEntropyBFloat16) tiles() int { return (len(k.tokens) + k.tile() - 1) / k.tile() }
 
 func (s *lossSlices) Part(worker, lo, hi int) {
 	k := (*CrossEntropyBFloat16)(s)
+	height := k.tile()
 	for lo < hi {
 		slice, tile := lo/k.tiles(), lo%k.tiles()
-		tiles := min(lossRows/lossTile, hi-lo, k.tiles()-tile)
-		k.block(slice, tile*lossTile, min((tile+tiles)*lossTile, len(k.tokens)), worker)
+		tiles := min(lossRows/height, hi-lo, k.tiles()-tile)
+		k.block(slice, tile*height, min((tile+tiles)*height, len(k.tokens)), worker)
 		lo += tiles
 	}
 }

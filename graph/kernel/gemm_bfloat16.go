@@ -153,7 +153,9 @@ func (t *pairTask[C]) Part(worker, lo, hi int) {
 	for part := lo; part < hi; part++ {
 		row, column := part/d.columns, part%d.columns
 		first, end := column*panels/d.columns*width, min(t.n, (column+1)*panels/d.columns*width)
-		q := t.part(row*t.m/d.rows, (row+1)*t.m/d.rows, first, end)
+		step := t.packed.kernels.rowStep()
+		groups := (t.m + step - 1) / step
+		q := t.part(row*groups/d.rows*step, min(t.m, (row+1)*groups/d.rows*step), first, end)
 		q.run(t.packed.Part(0, t.k, first, end), t.pool.arena(worker, t.own))
 	}
 }

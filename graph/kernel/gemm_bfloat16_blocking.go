@@ -28,6 +28,10 @@ func (q *pairProduct[C]) run(b PackedBFloat16, scratch *arena) {
 		q.beta = 0 // also if it is -0: the assembly looks at the bits
 	}
 	kernels := b.kernels
+	if kernels.tiles {
+		q.runTiles(b, scratch)
+		return
+	}
 	heights := max(kernels.rows[kernels.vecs], min(pairBlockM, pairBlockA/q.k))
 	if q.lower {
 		heights = min(heights, lowerM)
@@ -41,7 +45,7 @@ func (q *pairProduct[C]) run(b PackedBFloat16, scratch *arena) {
 	spaceA, sums := carve[float32](scratch, as*choose(q.ta, (q.k+1)/2, m), sizeSums)
 	for i := 0; i < q.m; i += m {
 		rows := min(m, q.m-i)
-		q.packA(kernels.path, spaceA, as, i, rows)
+		q.packA(kernels.vectors(), spaceA, as, i, rows)
 		for j := 0; j < q.n; j += n {
 			columns := min(n, q.n-j)
 			if q.lower {
@@ -131,7 +135,7 @@ func (q *pairProduct[C]) runBlock(x *block[float32], b, a, sums []float32, i, j 
 				q.rows.row(q.row+i+r, q.column+j, row, sums[x.m*x.n:][:2*x.n])
 				continue
 			}
-			roundBFloat16(x.kernels.path, bfloats(q.c[(i+r)*q.ldc+j:][:x.n]), row)
+			roundBFloat16(x.kernels.vectors(), bfloats(q.c[(i+r)*q.ldc+j:][:x.n]), row)
 		}
 	}
 }
@@ -142,7 +146,7 @@ func (q *pairProduct[C]) readOld(x *block[float32], sums []float32, i, j int) {
 		return
 	}
 	for r := range x.m {
-		widenBFloat16(x.kernels.path, sums[r*x.n:(r+1)*x.n], bfloats(q.c[(i+r)*q.ldc+j:][:x.n]))
+		widenBFloat16(x.kernels.vectors(), sums[r*x.n:(r+1)*x.n], bfloats(q.c[(i+r)*q.ldc+j:][:x.n]))
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 // TestGemmBFloat16NoAccessOutside runs products and packing on operands next to forbidden pages.
 func TestGemmBFloat16NoAccessOutside(t *testing.T) {
-	forEachPairPath(t, func(t *testing.T, p path) {
+	forEachBFloat16Path(t, func(t *testing.T, p path) {
 		for _, s := range [][3]int{{1, 1, 1}, {15, 17, 33}, {33, 131, 401}, {32, 48, 1601}, {300, 33, 80}, {7, 96, 31}, {129, 257, 65}, {13, 300, 20}} {
 			if p == portable && s[0]*s[1]*s[2] > 1<<20 {
 				continue

@@ -42,8 +42,8 @@ func (w *WeightsBFloat16) pack(p *Pool, from source, n, k int) PackedBFloat16 {
 // columns.
 const bfloat16Panel = 32
 
-// Part returns the rows [k0, k1) and columns [j0, j1). k0 must be even, and k1 even or the last; j0
-// must be a multiple of bfloat16Panel.
+// Part returns the rows [k0, k1) and columns [j0, j1). k0 must be a multiple of 32, and so must k1
+// unless it is the last; j0 must be a multiple of bfloat16Panel.
 func (b PackedBFloat16) Part(k0, k1, j0, j1 int) PackedBFloat16 {
 	if j0 >= j1 || k0 >= k1 {
 		return PackedBFloat16{k: k1 - k0, n: j1 - j0, kernels: b.kernels}
@@ -105,9 +105,10 @@ func (t *packer) run(memory *arena, first, n int) PackedBFloat16 {
 	return t.packed
 }
 
-// panelPairs returns the distance between panels, in rows of pairs. It is odd: panels at a distance
-// that is a power of two would compete for the same cache lines.
-func panelPairs(k int) int { return (k+1)/2 | 1 }
+// panelPairs returns the distance between panels, in rows of pairs. Tiles read k up to a multiple of
+// 32. The distance is odd: panels at a distance that is a power of two would compete for the same
+// cache lines.
+func panelPairs(k int) int { return (k+tileK-1)/tileK*tileK/2 | 1 }
 
 // Part packs the panels [lo, hi).
 func (t *packer) Part(worker, lo, hi int) {
@@ -115,6 +116,11 @@ func (t *packer) Part(worker, lo, hi int) {
 	first, end := lo*width, min(t.n, hi*width)
 	if first >= end {
 		return
+	}
+	if t.kernels.tiles {
+		for panel := lo; panel < hi; panel++ {
+			clear(t.packed.words[panel*t.packed.panel:][(t.k+1)/2*width : t.packed.panel])
+		}
 	}
 	scratch := t.pool.arena(worker, &t.own)
 	if t.source.transposed {
@@ -133,7 +139,7 @@ const panelsTogether = 8
 // interleaveRows packs the columns [first, end) from rows, two rows at a time, in the order of
 // memory.
 func (t *packer) interleaveRows(scratch *arena, first, end int) {
-	width, n, path := t.kernels.width(), end-first, t.kernels.path
+	width, n, path := t.kernels.width(), end-first, t.kernels.vectors()
 	space, _ := carve[float32](scratch, n, 0)
 	rounded := pairsOf(space) // room for two rows
 	for p := 0; p < t.k; p += 2 {
@@ -171,7 +177,7 @@ func (t *packer) transposePanels(scratch *arena, first, end int) {
 			k := min(transposedK, t.k-p)
 			rows, ld := t.pairRows(space, j, min(width, end-j), p, k)
 			to := t.packed.words[j/width*t.packed.panel+p/2*width:]
-			transpose(t.kernels.path, to, width, rows, ld, min(width, end-j), (k+1)/2)
+			transpose(t.kernels.vectors(), to, width, rows, ld, min(width, end-j), (k+1)/2)
 		}
 	}
 }
@@ -191,7 +197,7 @@ func (t *packer) pairRows(space []float32, j, columns, p, k int) ([]float32, int
 	for i := range columns {
 		to := pairsOf(space[i*ld : i*ld+(k+1)/2])
 		to[len(to)-1] = 0
-		if row := s.row(t.kernels.path, t.first+j+i, p, k, to); s.floats == nil {
+		if row := s.row(t.kernels.vectors(), t.first+j+i, p, k, to); s.floats == nil {
 			copy(to, row)
 		}
 	}

@@ -57,8 +57,12 @@ func (o *pairOperands) rounds(c []float32) []BFloat16 {
 func TestGemmBFloat16(t *testing.T) {
 	pool := NewPool(2)
 	defer pool.Close()
-	first := map[gemmCase][]float32{}
-	forEachPairPath(t, func(t *testing.T, p path) {
+	type group struct {
+		gemmCase
+		tiles bool
+	}
+	first := map[group][]float32{}
+	forEachBFloat16Path(t, func(t *testing.T, p path) {
 		single, half := &GemmBFloat16[float32]{path: p}, &GemmBFloat16[BFloat16]{path: p}
 		for _, s := range gemmShapesToTest(t) {
 			for _, g := range gemmVariants(s) {
@@ -67,10 +71,11 @@ func TestGemmBFloat16(t *testing.T) {
 				got := o.runSingle(single, pool)
 				requireClose(t, g, got, value, magnitude, g.k)
 				requireSameFloats(t, got, o.runSingle(&GemmBFloat16[float32]{path: p}, nil), g)
-				if first[g] == nil {
-					first[g] = got
+				bits := group{g, p == amx}
+				if first[bits] == nil {
+					first[bits] = got
 				}
-				requireSameFloats(t, first[g], got, g)
+				requireSameFloats(t, first[bits], got, g)
 				require.Equal(t, o.rounds(got), o.runHalf(half, pool), "%v", g)
 				require.Equal(t, o.rounds(got), o.runHalf(half, nil), "%v", g)
 			}
@@ -83,7 +88,7 @@ func TestGemmBFloat16(t *testing.T) {
 func TestGemmBFloat16CutsK(t *testing.T) {
 	shapes := [][3]int{{15, 35, 2 * pairBlockK}, {3, 40, 2*pairBlockK + 1}, {17, 9, 769}, {130, 33, pairBlockA / 40}, {2, 600, 9000}}
 	var want [][]float32
-	forEachPairPath(t, func(t *testing.T, p path) {
+	forEachBFloat16Path(t, func(t *testing.T, p path) {
 		i := 0
 		for _, s := range shapes {
 			if !longtest.Enabled() && s[0]*s[1]*s[2] > 1<<20 {
@@ -94,8 +99,8 @@ func TestGemmBFloat16CutsK(t *testing.T) {
 				value, magnitude := o.operands.want()
 				got := o.runSingle(&GemmBFloat16[float32]{path: p}, nil)
 				requireClose(t, o, got, value, magnitude, o.k)
-				if p == portable {
-					want = append(want, got)
+				if p == portable || p == amx {
+					want = append(want[:i:i], got)
 				}
 				requireSameFloats(t, want[i], got, o)
 				i++
@@ -107,7 +112,7 @@ func TestGemmBFloat16CutsK(t *testing.T) {
 // TestGemmBFloat16SpecialValues: denormals count as zero, infinities and NaN spread, on every path.
 func TestGemmBFloat16SpecialValues(t *testing.T) {
 	var want []float32
-	forEachPairPath(t, func(t *testing.T, p path) {
+	forEachBFloat16Path(t, func(t *testing.T, p path) {
 		o := makePairOperands(gemmCase{m: 20, n: 70, k: 31, alpha: 1, beta: 1})
 		o.a[3*o.lda+1] = 0x7f80 // infinite
 		o.b[4*o.ldb+9] = 0x7fc0 // NaN
@@ -118,7 +123,7 @@ func TestGemmBFloat16SpecialValues(t *testing.T) {
 		assert.True(t, math.IsNaN(float64(got[5*o.ldc+9])))
 		assert.True(t, math.IsInf(float64(got[3*o.ldc+1]), 0))
 		assert.Equal(t, o.operands.c[7*o.ldc:7*o.ldc+9], got[7*o.ldc:7*o.ldc+9])
-		if want == nil {
+		if want == nil || p == amx {
 			want = got
 		}
 		requireSameFloats(t, want, got, p)
@@ -129,7 +134,7 @@ func TestGemmBFloat16SpecialValues(t *testing.T) {
 }
 
 func TestGemmBFloat16Empty(t *testing.T) {
-	forEachPairPath(t, func(t *testing.T, p path) {
+	forEachBFloat16Path(t, func(t *testing.T, p path) {
 		g, half := &GemmBFloat16[float32]{path: p}, &GemmBFloat16[BFloat16]{path: p}
 		g.Run(nil, false, false, 0, 5, 3, 1, nil, 3, nil, 5, 0, nil, 5)
 		g.Run(nil, true, true, 5, 0, 3, 1, nil, 5, nil, 3, 0, nil, 1)
@@ -146,7 +151,7 @@ func TestGemmBFloat16Empty(t *testing.T) {
 }
 
 func TestGemmBFloat16ZeroBetaIgnoresC(t *testing.T) {
-	forEachPairPath(t, func(t *testing.T, p path) {
+	forEachBFloat16Path(t, func(t *testing.T, p path) {
 		for _, zero := range []float64{0, math.Copysign(0, -1)} {
 			for _, s := range [][3]int{{3, 5, 2}, {33, 50, 21}, {20, 40, 1700}} {
 				o := makePairOperands(gemmCase{m: s[0], n: s[1], k: s[2], alpha: 1, beta: zero})
@@ -177,7 +182,7 @@ func TestGemmBFloat16RefusesShortSlices(t *testing.T) {
 }
 
 func TestGemmBFloat16SameBitsForAnyThreads(t *testing.T) {
-	forEachPairPath(t, func(t *testing.T, path path) {
+	forEachBFloat16Path(t, func(t *testing.T, path path) {
 		for _, s := range [][3]int{{200, 300, 100}, {30, 50, 3000}, {1, 999, 300}, {256, 6, 900}} {
 			if path == portable && s[0]*s[1]*s[2] > 1<<21 {
 				continue
@@ -197,7 +202,7 @@ func TestGemmBFloat16SameBitsForAnyThreads(t *testing.T) {
 func TestPackedBFloat16(t *testing.T) {
 	pool := NewPool(3)
 	defer pool.Close()
-	forEachPairPath(t, func(t *testing.T, p path) {
+	forEachBFloat16Path(t, func(t *testing.T, p path) {
 		for _, s := range [][3]int{{5, 7, 3}, {33, 100, 41}, {20, 130, 64}, {9, 97, 1601}} {
 			for form := range 4 {
 				o := makePairOperands(gemmCase{m: s[0], n: s[1], k: s[2], ta: form&1 == 1, tb: form&2 == 2, alpha: 1, beta: 1, pad: form})
@@ -227,7 +232,7 @@ func TestPackedBFloat16(t *testing.T) {
 // of only these rows.
 func requirePackedRows(t *testing.T, o *pairOperands, g *GemmBFloat16[float32], b PackedBFloat16) {
 	t.Helper()
-	const first = 2
+	const first = 32
 	part := *o
 	part.k -= first
 	part.a, part.b = o.a[choose(o.ta, first*o.lda, first):], o.b[choose(o.tb, first, first*o.ldb):]
@@ -275,7 +280,7 @@ func TestGemmBFloat16AllocatesNothingWarm(t *testing.T) {
 // TestGemmBFloat16Lower: with lower set, entries on and below the diagonal have the same bits as in
 // the whole product, added to an addend or to what C holds, with any number of threads.
 func TestGemmBFloat16Lower(t *testing.T) {
-	forEachPairPath(t, func(t *testing.T, p path) {
+	forEachBFloat16Path(t, func(t *testing.T, p path) {
 		for _, threads := range []int{1, 3} {
 			for _, g := range []gemmCase{{m: 130, n: 130, k: 70, alpha: 1}, {m: 97, n: 97, k: 1100, tb: true, alpha: 2, beta: -0.5}, {m: 70, n: 70, k: 61, ta: true, alpha: 1, beta: 1}} {
 				o := makeOperands[float32](g)

@@ -39,11 +39,13 @@ func (q *product[T]) divide(threads int, kernels *microkernels) division {
 	work := func(m, n float64) float64 { return (m*n + divisionCost*(m+n)) * k }
 	step := q.step(kernels)
 	panels := (q.n + step - 1) / step
+	rowStep := kernels.rowStep()
+	groups := (q.m + rowStep - 1) / rowStep
 	least := work(m, n)
 	for columns := 1; columns <= min(threads, panels); columns++ {
-		rows := min(threads/columns, q.m)
+		rows := min(threads/columns, groups)
 		widest := min(q.n, (panels+columns-1)/columns*step)
-		w := work(float64((q.m+rows-1)/rows), float64(widest))
+		w := work(float64(min(q.m, (groups+rows-1)/rows*rowStep)), float64(widest))
 		if w < least {
 			least, best = w, division{rows, columns}
 		}

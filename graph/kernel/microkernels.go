@@ -11,12 +11,27 @@ const (
 	portable
 	avx2
 	avx512
+	amx // products of bfloat16 alone; everything else is avx512 then
 )
+
+func (p path) String() string {
+	return map[path]string{portable: "portable", avx2: "avx2", avx512: "avx512", amx: "amx"}[p]
+}
 
 // Path returns the name of the fastest micro-kernels that this machine has: avx512, avx2 or
 // portable. On machines with the same path, float32 results have the same bits.
 func Path() string {
-	return map[path]string{portable: "portable", avx2: "avx2", avx512: "avx512"}[machinePath]
+	return machinePath.String()
+}
+
+// PathOf returns the name of the micro-kernels that results depend on: Path's for float32, and with
+// bfloat16 products also whether the machine multiplies them by AMX: then the name is amx. On
+// machines with the same path results have the same bits.
+func PathOf(bfloat16 bool) string {
+	if bfloat16 && machinePairs == amx {
+		return amx.String()
+	}
+	return Path()
 }
 
 // microkernels describes the micro-kernels of a path. A tile has up to rows[v] rows and a width of
@@ -28,6 +43,8 @@ type microkernels struct {
 	rows     [3]int
 	fullOnly bool // only tiles with the full number of rows are fast
 	pairs    bool // the elements of A and B are pairs of bfloat16 along k
+	tiles    bool // pairs are multiplied by AMX, or as AMX does (tileBlock)
+	portable bool // without the instructions of the path, for tests on processors that lack them
 }
 
 var (
@@ -39,7 +56,7 @@ var (
 // kernelsOf returns the micro-kernels of a path for elements of type T: only float32
 // has fast ones.
 func kernelsOf[T Float](p path) *microkernels {
-	if p == fastest {
+	if p == fastest || p == amx {
 		p = machinePath
 	}
 	switch {
@@ -55,6 +72,17 @@ func kernelsOf[T Float](p path) *microkernels {
 
 // width returns the number of columns of the widest tile.
 func (m *microkernels) width() int { return m.lanes * m.vecs }
+
+// vectors returns the path of the functions for rows that products need.
+func (m *microkernels) vectors() path {
+	if m.tiles {
+		return machinePath
+	}
+	return m.path
+}
+
+// rowStep returns the number by which a product's rows are divided among workers.
+func (m *microkernels) rowStep() int { return choose(m.tiles, tileRows, 1) }
 
 // split divides m rows into tiles: many of height high, and below them few of height low. If lower
 // tiles are as fast, the heights differ by at most one.

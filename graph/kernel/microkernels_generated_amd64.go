@@ -1488,3 +1488,24 @@ func avx2Multiply8(t *weightsTile)
 
 //go:noescape
 func avx2Unpack8(t *weightsTile)
+
+//go:noescape
+func amxBlock1(t *tileBlock)
+
+//go:noescape
+func amxBlock2(t *tileBlock)
+
+//go:noescape
+func amxBlockSpread2(t *tileBlock)
+
+//go:noescape
+func amxRounded1(t *tileBlock)
+
+//go:noescape
+func amxRounded2(t *tileBlock)
+
+//go:noescape
+func amxCopyRow(dst, src *BFloat16, tiles int)
+
+//go:noescape
+func amxTransposeRows(dst *BFloat16, ds int, src *BFloat16, ss int, tiles int)

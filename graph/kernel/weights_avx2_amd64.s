@@ -59,6 +59,27 @@
 #define weights_scales 24
 #define weights_k 32
 #define weights_panel 40
+#define tileBlock_a 64
+#define tileBlock_b 72
+#define tileBlock_c 80
+#define tileBlock_d 88
+#define tileBlock_tail 96
+#define tileBlock_sums 104
+#define tileBlock_as 112
+#define tileBlock_ak 120
+#define tileBlock_bs 128
+#define tileBlock_bk 136
+#define tileBlock_cs 144
+#define tileBlock_steps 152
+#define tileBlock_blocks 160
+#define tileBlock_an 168
+#define tileBlock_bn 176
+#define tileBlock_cn 184
+#define tileBlock_tn 192
+#define tileBlock_sn 200
+#define tileBlock_keep 208
+#define tileBlock_rows 216
+#define tileBlock_columns 224
 
 DATA lanes<>+0(SB)/4, $0
 DATA lanes<>+4(SB)/4, $1

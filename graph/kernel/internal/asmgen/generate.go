@@ -73,6 +73,11 @@ func generate() (asm.Files, error) {
 			f.declare(&declarations, s.Name)
 		}
 	}
+	tiles := []family{newFamily(isas[0].tileBlocks(), "", nil), newFamily([]tileRow{{isas[0]}}, "", nil), newFamily([]tileColumns{{isas[0]}}, "", nil)}
+	files["amx_amd64.s"] = assembly(isas[0], tiles)
+	for _, f := range tiles {
+		f.declare(&declarations, "amx")
+	}
 	text, err := declarations.Source()
 	files["microkernels_generated_amd64.go"] = text
 	return files, err
@@ -91,6 +96,9 @@ func assembly(s isa, families []family) []byte {
 	define(w, "gemv", gemvFields)
 	define(w, "sumProducts", sumProductsFields)
 	define(w, "weights", weightsFields)
+	for i, field := range tileBlockFields {
+		w.Line("#define tileBlock_%s %d", field, 64+8*i)
+	}
 	if !s.Masks {
 		var lanes []string
 		for i := range s.Lanes {
