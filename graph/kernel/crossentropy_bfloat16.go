@@ -32,7 +32,7 @@ type CrossEntropyBFloat16 struct {
 	dlogits   []BFloat16  // [chunk, lossPiece]
 	parts     []lossPart  // [chunk, slices]
 	tokens    []lossToken // [chunk]
-	space     [][]float32 // two slices for each worker, for capped logits
+	space     [][]float32 // two slices for each worker, for capped logits and for dlogits
 	gemm      GemmBFloat16[float32]
 	pool      *Pool
 	own       arena // for calls without a Pool
@@ -101,7 +101,7 @@ func (k *CrossEntropyBFloat16) prepare(p *Pool, chunk int) {
 	if k.differentiates() {
 		k.dlogits = grow(k.dlogits, chunk*min(lossPiece, k.stride))
 	}
-	if k.args.SoftCap > 0 {
+	if k.args.SoftCap > 0 || k.differentiates() {
 		k.space = growRows(k.space, p, 2*lossSlice)
 	}
 }
@@ -115,11 +115,30 @@ func (k *CrossEntropyBFloat16) differentiates() bool {
 }
 
 // tile returns the number of rows of a micro-kernel's tile; chunks are multiples of it.
-func (k *CrossEntropyBFloat16) tile() int {
-	if kernels := k.operands.Logits.kernels; kernels != nil && kernels.tiles {
-		return tileRows
+func (k *CrossEntropyBFloat16) tile() int { return choose(k.tiled(), tileRows, lossTile) }
+
+// tiled tells whether products are computed by AMX. These are so fast that the rest counts: then
+// exponentials are computed in float32 instead of float64, to 1.1 units in the last place, and Scale
+// is applied to logits and dlogits in cache instead of to the products.
+func (k *CrossEntropyBFloat16) tiled() bool {
+	kernels := k.operands.Logits.kernels
+	return kernels != nil && kernels.tiles
+}
+
+// exp turns logits into exponentials relative to the largest, and returns their sum.
+func (k *CrossEntropyBFloat16) exp(row []float32, largest float32) float64 {
+	if k.tiled() {
+		return attentionExp(k.rows, row, largest)
 	}
-	return lossTile
+	return softmaxExp(k.rows, row, largest)
+}
+
+// scales returns the factors of Scale: in products, and in what they read and write.
+func (k *CrossEntropyBFloat16) scales() (product, rest float32) {
+	if k.tiled() {
+		return 1, float32(k.args.Scale)
+	}
+	return float32(k.args.Scale), 1
 }
 
 // chunk returns the number of tokens taken at a time: as many as the bound on logits allows,
@@ -151,13 +170,18 @@ func (s *lossSlices) Part(worker, lo, hi int) {
 func (k *CrossEntropyBFloat16) block(slice, i0, i1, worker int) {
 	a := &k.args
 	from, end := slice*lossSlice, min(a.Vocab, (slice+1)*lossSlice)
+	alpha, rest := k.scales()
 	q := pairProduct[float32]{
-		m: i1 - i0, n: end - from, k: a.F, alpha: float32(a.Scale),
+		m: i1 - i0, n: end - from, k: a.F, alpha: alpha,
 		a: k.operands.Features[(k.first+i0)*a.F:], lda: a.F, c: k.logits[i0*k.stride+from:], ldc: k.stride,
 	}
 	q.run(k.operands.Logits.Part(0, a.F, from, end), k.pool.arena(worker, &k.own))
 	for r := i0; r < i1; r++ {
-		k.slice(k.logits[r*k.stride+from:][:end-from], r, slice, worker)
+		row := k.logits[r*k.stride+from:][:end-from]
+		if rest != 1 {
+			scaleRow(k.rows, row, rest)
+		}
+		k.slice(row, r, slice, worker)
 	}
 }
 
@@ -176,7 +200,7 @@ func (k *CrossEntropyBFloat16) slice(row []float32, r, slice, worker int) {
 		t.logit = row[target]
 		t.leads = t.logit == largest && !slices.Contains(row[:target], largest)
 	}
-	k.parts[r*k.slices()+slice] = lossPart{largest: largest, sum: softmaxExp(k.rows, row, largest)}
+	k.parts[r*k.slices()+slice] = lossPart{largest: largest, sum: k.exp(row, largest)}
 }
 
 // lossTokens computes the losses of tokens, and the factors of their exponentials.
@@ -212,8 +236,9 @@ func (k *CrossEntropyBFloat16) token(r int) {
 	t.logZ = float64(largest) + math.Log(sum)
 	t.loss = t.logZ - float64(t.logit)
 	a.report(k.first+r, t.loss, t.leads && t.loss == t.loss)
+	_, rest := k.scales()
 	for i := range parts {
-		parts[i].factor = float32((1 + 2*a.ZLoss*t.logZ) * k.inverse * math.Exp(float64(parts[i].largest)-t.logZ))
+		parts[i].factor = rest * float32((1+2*a.ZLoss*t.logZ)*k.inverse*math.Exp(float64(parts[i].largest)-t.logZ))
 	}
 }
 
@@ -224,7 +249,8 @@ func (k *CrossEntropyBFloat16) gradients(p *Pool, n int) {
 	if !k.differentiates() {
 		return
 	}
-	scale, features := float32(a.Scale), k.operands.Features[k.first*a.F:]
+	scale, _ := k.scales()
+	features := k.operands.Features[k.first*a.F:]
 	for k.from = 0; k.from < a.Vocab; k.from += lossPiece {
 		k.end = min(a.Vocab, k.from+lossPiece)
 		columns, ld := k.end-k.from, min(lossPiece, k.stride)
@@ -277,15 +303,17 @@ func (s *lossGradients) Part(worker, lo, hi int) {
 // from.
 func (k *CrossEntropyBFloat16) sliceGradient(out []BFloat16, row []float32, r, from, worker int) {
 	part := k.parts[r*k.slices()+from/lossSlice]
-	capped, slopes := row, []float32(nil)
+	capped, slopes := k.space[worker][:len(row)], []float32(nil)
 	if c := k.args.SoftCap; c > 0 {
-		capped, slopes = k.space[worker][:len(row)], k.space[worker][lossSlice:][:len(row)]
+		slopes = k.space[worker][lossSlice:][:len(row)]
 		softCap(k.rows, capped, slopes, row, c)
-		softmaxExp(k.rows, capped, part.largest)
+		k.exp(capped, part.largest)
+		row = capped
 	}
-	scaleRow(k.rows, capped, part.factor)
+	scaleTo(k.rows, capped, row, part.factor) // not into the logits, which would return to memory
 	if target := int(k.args.Targets[k.first+r]) - from; 0 <= target && target < len(row) {
-		capped[target] -= float32(k.inverse)
+		_, rest := k.scales()
+		capped[target] -= rest * float32(k.inverse)
 	}
 	if slopes != nil {
 		multiply(k.rows, capped, capped, slopes)

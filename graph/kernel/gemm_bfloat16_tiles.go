@@ -171,6 +171,10 @@ func (t *tileProduct[C]) old(sums []float32, i, j int) {
 func (t *tileProduct[C]) store(sums, space []float32, i, j int) {
 	p := t.packed.kernels.vectors()
 	if !t.begins {
+		if t.beta == 0 && !t.rounds() {
+			scaleTo(p, floats(t.c[i*t.ldc+j:][:len(sums)]), sums, t.alpha)
+			return
+		}
 		scaleRow(p, sums, t.alpha)
 		if t.beta != 0 {
 			old := space[:len(sums)]
