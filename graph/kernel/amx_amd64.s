@@ -81,10 +81,13 @@
 #define tileBlock_rows 216
 #define tileBlock_columns 224
 
-// func amxBlock1(t *tileBlock)
-TEXT ·amxBlock1(SB), NOSPLIT, $40-8
+// func amxBlock1(t *tileBlock, calls int)
+TEXT ·amxBlock1(SB), NOSPLIT, $48-16
 	MOVQ t+0(FP), AX
+	MOVQ calls+8(FP), CX
+	MOVQ CX, calls-48(SP)
 	LONG $0x4978e2c4; BYTE $0x00 // LDTILECFG (AX)
+call:
 	MOVQ tileBlock_as(AX), R12
 	MOVQ tileBlock_ak(AX), R15
 	MOVQ tileBlock_bs(AX), R13
@@ -143,14 +146,20 @@ store:
 	ADDQ CX, b-16(SP)
 	DECQ blocks-24(SP)
 	JNZ block
+	ADDQ $232, AX
+	DECQ calls-48(SP)
+	JNZ call
 	LONG $0x4978e2c4; BYTE $0xc0 // TILERELEASE
 	VZEROUPPER
 	RET
 
-// func amxBlock2(t *tileBlock)
-TEXT ·amxBlock2(SB), NOSPLIT, $40-8
+// func amxBlock2(t *tileBlock, calls int)
+TEXT ·amxBlock2(SB), NOSPLIT, $48-16
 	MOVQ t+0(FP), AX
+	MOVQ calls+8(FP), CX
+	MOVQ CX, calls-48(SP)
 	LONG $0x4978e2c4; BYTE $0x00 // LDTILECFG (AX)
+call:
 	MOVQ tileBlock_as(AX), R12
 	MOVQ tileBlock_ak(AX), R15
 	MOVQ tileBlock_bs(AX), R13
@@ -216,14 +225,20 @@ store:
 	ADDQ CX, b-16(SP)
 	DECQ blocks-24(SP)
 	JNZ block
+	ADDQ $232, AX
+	DECQ calls-48(SP)
+	JNZ call
 	LONG $0x4978e2c4; BYTE $0xc0 // TILERELEASE
 	VZEROUPPER
 	RET
 
-// func amxBlockSpread2(t *tileBlock)
-TEXT ·amxBlockSpread2(SB), NOSPLIT, $40-8
+// func amxBlockSpread2(t *tileBlock, calls int)
+TEXT ·amxBlockSpread2(SB), NOSPLIT, $48-16
 	MOVQ t+0(FP), AX
+	MOVQ calls+8(FP), CX
+	MOVQ CX, calls-48(SP)
 	LONG $0x4978e2c4; BYTE $0x00 // LDTILECFG (AX)
+call:
 	MOVQ tileBlock_as(AX), R12
 	MOVQ tileBlock_ak(AX), R15
 	MOVQ tileBlock_bs(AX), R13
@@ -289,14 +304,20 @@ store:
 	ADDQ CX, b-16(SP)
 	DECQ blocks-24(SP)
 	JNZ block
+	ADDQ $232, AX
+	DECQ calls-48(SP)
+	JNZ call
 	LONG $0x4978e2c4; BYTE $0xc0 // TILERELEASE
 	VZEROUPPER
 	RET
 
-// func amxRounded1(t *tileBlock)
-TEXT ·amxRounded1(SB), NOSPLIT, $40-8
+// func amxRounded1(t *tileBlock, calls int)
+TEXT ·amxRounded1(SB), NOSPLIT, $48-16
 	MOVQ t+0(FP), AX
+	MOVQ calls+8(FP), CX
+	MOVQ CX, calls-48(SP)
 	LONG $0x4978e2c4; BYTE $0x00 // LDTILECFG (AX)
+call:
 	MOVQ tileBlock_as(AX), R12
 	MOVQ tileBlock_ak(AX), R15
 	MOVQ tileBlock_bs(AX), R13
@@ -374,14 +395,20 @@ row:
 	ADDQ CX, b-16(SP)
 	DECQ blocks-24(SP)
 	JNZ block
+	ADDQ $232, AX
+	DECQ calls-48(SP)
+	JNZ call
 	LONG $0x4978e2c4; BYTE $0xc0 // TILERELEASE
 	VZEROUPPER
 	RET
 
-// func amxRounded2(t *tileBlock)
-TEXT ·amxRounded2(SB), NOSPLIT, $40-8
+// func amxRounded2(t *tileBlock, calls int)
+TEXT ·amxRounded2(SB), NOSPLIT, $48-16
 	MOVQ t+0(FP), AX
+	MOVQ calls+8(FP), CX
+	MOVQ CX, calls-48(SP)
 	LONG $0x4978e2c4; BYTE $0x00 // LDTILECFG (AX)
+call:
 	MOVQ tileBlock_as(AX), R12
 	MOVQ tileBlock_ak(AX), R15
 	MOVQ tileBlock_bs(AX), R13
@@ -466,6 +493,9 @@ row:
 	ADDQ CX, b-16(SP)
 	DECQ blocks-24(SP)
 	JNZ block
+	ADDQ $232, AX
+	DECQ calls-48(SP)
+	JNZ call
 	LONG $0x4978e2c4; BYTE $0xc0 // TILERELEASE
 	VZEROUPPER
 	RET

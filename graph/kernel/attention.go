@@ -118,8 +118,10 @@ type Attention[T Float] struct {
 	path    path
 	rows    path // settled by pathOf
 	kernels *microkernels
-	small   bool // see prefetchTokens
-	longest int  // largest number of positions of a row: its tokens, and those in the cache
+	tiles   *microkernels // for products of bfloat16 by tiles, or nil
+	sumDim  int           // distance between rows of sums: Dh, with tiles up to a multiple of 32
+	small   bool          // see prefetchTokens
+	longest int           // largest number of positions of a row: its tokens, and those in the cache
 }
 
 // Forward computes out [batch*seq, heads, headDim] and lse [batch, heads, seq], the logarithms of
@@ -216,7 +218,12 @@ func (a *Attention[T]) attend(w *attentionWorker[T], v *attentionView[T], block 
 			s := keys.span(i0, i1, j0, min(j0+attentionKeys, r.j1))
 			a.keyScores(w, v, s)
 			a.softmaxRows(w, v, s)
-			a.multiplyRows(w.scores, v.v, 1, s, w.sum, add)
+			if a.tiles == nil {
+				a.multiplyRows(w.scores, v.v, 1, s, w.sum, add)
+			} else {
+				a.roundScores(w.tiles.p, float32s(w.scores), 1, s)
+				a.multiplyTileRows(w, w.tiles.p, v.shared.tiles.valuePairs, s, w.sum, add)
+			}
 			add = true
 		}
 	}

@@ -50,13 +50,13 @@ func (t *attentionBackwardGroups[T]) Part(worker, lo, hi int) {
 		a.prepare(&v, 0, a.d.Seq)
 		for j0 := 0; j0 < a.d.Seq; j0 += attentionKeys {
 			j1 := min(j0+attentionKeys, a.d.Seq)
-			for block := j0 / attentionQueries; block < a.blocks(); block++ {
+			for block := j0 / a.queries(); block < a.blocks(); block++ {
 				spans, first := a.spans(v.row, block, j0, j1)
 				for _, s := range spans {
 					if s.columns() > 0 {
 						a.gradientSpan(w, &v, s)
 						a.addKeys(w, &v, s, j0)
-						a.addQueries(w, &v, s, w.dq[s.i0*a.d.HeadDim:], !first)
+						a.addQueries(w, &v, s, w.dq[s.i0*a.sumDim:], !first)
 						first = false
 					}
 				}
@@ -78,7 +78,7 @@ func (t *attentionBackwardKeys[T]) Part(worker, lo, hi int) {
 		j0, j1 := a.piece(balanced(item%a.pieces(), a.pieces()))
 		for rest := first; rest < first+a.d.group(); rest++ {
 			v := a.view(a.whole+rest, rest)
-			for block := j0 / attentionQueries; block < a.blocks(); block++ {
+			for block := j0 / a.queries(); block < a.blocks(); block++ {
 				spans, _ := a.spans(v.row, block, j0, j1)
 				for _, s := range spans {
 					if s.columns() > 0 {
@@ -136,13 +136,25 @@ func (a *Attention[T]) spans(row, block, j0, j1 int) (spans [2]attentionSpan, fi
 func (a *Attention[T]) gradientSpan(w *attentionWorker[T], v *attentionView[T], s attentionSpan) {
 	a.keyScores(w, v, s)
 	// dP [queries, keys] = dout [queries, Dh] v^T [Dh, keys]
-	a.multiplyPanels(w.dscores, v.dout, v.shared.valuePanels, 1, s)
+	if a.tiles == nil {
+		a.multiplyPanels(w.dscores, v.dout, v.shared.valuePanels, 1, s)
+		a.gradientRows(w, v, s)
+		return
+	}
+	a.multiplyTilePanels(w, w.dscores, v.tiles.dout, v.shared.tiles.valuePanels, s)
 	a.gradientRows(w, v, s)
+	a.roundScores(w.tiles.p, float32s(w.scores), 1, s)
+	a.roundScores(w.tiles.ds, float32s(w.dscores), float32(a.d.Scale), s)
 }
 
 // addKeys adds a span's part to the worker's dk and dv, whose first rows belong to key j0.
 func (a *Attention[T]) addKeys(w *attentionWorker[T], v *attentionView[T], s attentionSpan, j0 int) {
-	at := (s.j0 - j0) * a.d.HeadDim
+	at := (s.j0 - j0) * a.sumDim
+	if a.tiles != nil {
+		a.multiplyTileColumns(w, w.tiles.p, v.tiles.doutPairs, s, w.dv[at:])
+		a.multiplyTileColumns(w, w.tiles.ds, v.tiles.queryPairs, s, w.dk[at:])
+		return
+	}
 	// dv [keys, Dh] += P^T [keys, queries] dout [queries, Dh]
 	a.multiplyColumns(w.scores, v.dout, 1, s, w.dv[at:])
 	// dk [keys, Dh] += Scale * dS^T [keys, queries] q [queries, Dh]
@@ -152,6 +164,10 @@ func (a *Attention[T]) addKeys(w *attentionWorker[T], v *attentionView[T], s att
 // addQueries adds a span's part to dq [queries, Dh], or overwrites dq if add is false.
 func (a *Attention[T]) addQueries(w *attentionWorker[T], v *attentionView[T], s attentionSpan, dq []T, add bool) {
 	// dq [queries, Dh] += Scale * dS [queries, keys] k [keys, Dh]
+	if a.tiles != nil {
+		a.multiplyTileRows(w, w.tiles.ds, v.shared.tiles.keyPairs, s, dq, add)
+		return
+	}
 	a.multiplyRows(w.dscores, v.k, T(a.d.Scale), s, dq, add)
 }
 
@@ -159,6 +175,8 @@ func (a *Attention[T]) addQueries(w *attentionWorker[T], v *attentionView[T], s 
 // the group's earlier heads.
 func (a *Attention[T]) writeKeys(w *attentionWorker[T], v *attentionView[T], j0, j1 int) {
 	dim, n := a.d.HeadDim, j1-j0
+	a.compact(w.dk, n)
+	a.compact(w.dv, n)
 	if a.rope.base != 0 {
 		for j := range n {
 			a.rope.rotateBack(w.dk[j*dim:][:dim], j0+j)
@@ -207,6 +225,7 @@ func addRow[T Float](y, x []T) {
 // writeQueries writes the worker's dq of the tokens i0:i1 to dqkv.
 func (a *Attention[T]) writeQueries(w *attentionWorker[T], v *attentionView[T], i0, i1 int) {
 	dim := a.d.HeadDim
+	a.compact(w.dq, i1-i0)
 	if a.rope.base != 0 {
 		for i := i0; i < i1; i++ {
 			a.rope.rotateBack(w.dq[(i-i0)*dim:][:dim], i)

@@ -38,6 +38,11 @@ const attentionTileRows = 16
 
 // keyScores computes the worker's scores [queries, keys] = Scale * q [queries, Dh] k^T [Dh, keys].
 func (a *Attention[T]) keyScores(w *attentionWorker[T], v *attentionView[T], s attentionSpan) {
+	if a.tiles != nil {
+		a.multiplyTilePanels(w, w.scores, v.tiles.q, v.shared.tiles.keyPanels, s)
+		a.scaleScores(w, s)
+		return
+	}
 	if a.packsKeys() {
 		a.multiplyPanels(w.scores, v.q, v.shared.keyPanels, T(a.d.Scale), s)
 		return

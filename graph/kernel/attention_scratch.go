@@ -24,6 +24,7 @@ type attentionSlot[T Float] struct {
 	dout        []T // [seq, Dh]; this field and those below only in Backward
 	valuePanels []T // v^T [Dh, seq] in panels of tokens
 	deltas      []T // [seq]: dout_i . out_i
+	tiles       attentionTileSlot
 }
 
 // attentionWorker is the scratch memory of one worker.
@@ -37,8 +38,9 @@ type attentionWorker[T Float] struct {
 
 	groupKeys, groupValues []T // [seq, Dh]: sums of dk and dv over a group's heads, see sumsGroups
 
-	largest [attentionQueries]T
-	sums    [attentionQueries]float64
+	tiles   attentionTileWorker
+	largest [attentionTileQueries]T
+	sums    [attentionTileQueries]float64
 	rows    [scoreRows]scoreRow[T]
 	_       [cacheLine]byte
 }
@@ -49,6 +51,10 @@ func (a *Attention[T]) plan(p *Pool, whole int) {
 	a.whole, a.rows, a.kernels, a.longest = whole, pathOf[T](a.path), kernelsOf[T](a.path), a.d.Seq
 	for _, r := range a.cached {
 		a.longest = max(a.longest, int(r.Past+r.Tokens))
+	}
+	a.tiles, a.sumDim = a.useTiles(), a.d.HeadDim
+	if a.tiles != nil {
+		a.sumDim = upToTile(a.d.HeadDim)
 	}
 	a.small = a.qkv.len() <= attentionSmall
 	pairs := a.d.Batch * a.d.Heads
@@ -70,15 +76,21 @@ func (a *Attention[T]) plan(p *Pool, whole int) {
 func (a *Attention[T]) planSlot(s *attentionSlot[T]) {
 	size := a.d.Seq * a.d.HeadDim
 	s.q = grow(s.q, size)
+	if a.tiles != nil {
+		a.planTiles(&s.tiles)
+	}
 	if a.cache == nil {
 		s.keys = grow(s.keys, size)
 	}
-	if a.packsKeys() {
+	if a.packsKeys() && a.tiles == nil {
 		s.keyPanels = grow(s.keyPanels, a.panelSize(a.positions()))
 	}
 	switch {
 	case !a.dqkv.none():
 		s.dout, s.deltas = grow(s.dout, size), grow(s.deltas, a.d.Seq)
+		if a.tiles != nil {
+			return
+		}
 		s.valuePanels = grow(s.valuePanels, a.panelSize(a.d.Seq))
 		if a.qkv.halves != nil {
 			s.values = grow(s.values, size)
@@ -89,23 +101,26 @@ func (a *Attention[T]) planSlot(s *attentionSlot[T]) {
 }
 
 func (a *Attention[T]) planWorker(w *attentionWorker[T]) {
-	queries := min(attentionQueries, a.d.Seq)
+	queries, keys := min(a.queries(), a.d.Seq), min(attentionKeys, a.d.Seq)
+	if a.tiles != nil {
+		queries, keys = upToTile(queries), upToTile(keys)
+		a.planTileWorker(&w.tiles)
+	}
 	w.scores = grow(w.scores, queries*attentionStride)
 	w.panel = grow(w.panel, a.d.HeadDim*a.kernels.width())
 	if a.dqkv.none() {
-		w.sum = grow(w.sum, queries*a.d.HeadDim)
+		w.sum = grow(w.sum, queries*a.sumDim)
 		return
 	}
 	w.dscores = grow(w.dscores, queries*attentionStride)
-	w.dk = grow(w.dk, min(attentionKeys, a.d.Seq)*a.d.HeadDim)
-	w.dv = grow(w.dv, min(attentionKeys, a.d.Seq)*a.d.HeadDim)
+	w.dk, w.dv = grow(w.dk, keys*a.sumDim), grow(w.dv, keys*a.sumDim)
 	if a.sumsGroups() {
 		w.groupKeys, w.groupValues = grow(w.groupKeys, a.d.Seq*a.d.HeadDim), grow(w.groupValues, a.d.Seq*a.d.HeadDim)
 	}
 	if a.whole > 0 {
-		queries = a.d.Seq
+		queries = upToTile(a.d.Seq)
 	}
-	w.dq = grow(w.dq, queries*a.d.HeadDim)
+	w.dq = grow(w.dq, queries*a.sumDim)
 }
 
 // beginRows prepares the rows of a block for the first scores.
@@ -137,4 +152,9 @@ func (a *Attention[T]) positions() int {
 func (a *Attention[T]) release() {
 	a.d.Slopes, a.starts, a.cache, a.cached = nil, nil, nil, nil
 	a.lse, a.dout, a.dqkv = nil, Rows[T]{}, Rows[T]{}
+}
+
+// queries returns the number of queries of a block.
+func (a *Attention[T]) queries() int {
+	return choose(a.tiles != nil, attentionTileQueries, attentionQueries)
 }

@@ -12,9 +12,9 @@ func (a *Attention[T]) softmaxRows(w *attentionWorker[T], v *attentionView[T], s
 			r := first + i
 			if a.d.hasSinks() {
 				sinks, far := a.sinks(w.scores, v.row, s, r)
-				w.raise(a.rows, r, a.d.HeadDim, distancesMax(a.rows, sinks, v.slope, far))
+				w.raise(a.rows, r, a.sumDim, distancesMax(a.rows, sinks, v.slope, far))
 			}
-			w.raise(a.rows, r, a.d.HeadDim, rows[i].largest)
+			w.raise(a.rows, r, a.sumDim, rows[i].largest)
 			rows[i].shift = w.largest[r]
 		}
 		expRows(a.rows, rows, w.scores)
@@ -118,11 +118,12 @@ func (a *Attention[T]) clearUnseen(scores []T, window *scoreRow[T], batch int, s
 // finish divides the rows of a block by their sums and writes out and lse.
 func (a *Attention[T]) finish(w *attentionWorker[T], v *attentionView[T], i0, i1 int) {
 	dim, rows := a.d.HeadDim, i1-i0
+	sums := a.compact(w.sum, rows)
 	for r := range rows {
-		sum := w.sum[r*dim:][:dim]
+		sum := sums[r*dim:][:dim]
 		scaleTo(a.rows, sum, sum, T(1/w.sums[r]))
 	}
-	a.out.writeRows(a.rows, w.sum, v.at.outRow(i0), v.at.outWidth, dim, rows)
+	a.out.writeRows(a.rows, sums, v.at.outRow(i0), v.at.outWidth, dim, rows)
 	if a.lse == nil {
 		return
 	}

@@ -65,6 +65,11 @@ func (a *Attention[T]) prepare(v *attentionView[T], p0, p1 int) {
 	if !a.dqkv.none() {
 		a.copyOutGradients(v, i0, i1)
 	}
+	if a.tiles != nil {
+		a.copyRotations(v, i0, i1, first)
+		a.prepareTiles(v, i0, i1, first)
+		return
+	}
 	a.copyTokens(v, i0, i1, first)
 	if first && a.packsKeys() {
 		a.packPanels(v.keyPanels, v.k, a.d.HeadDim, p0, p1)
@@ -131,6 +136,17 @@ func (a *Attention[T]) copyTokens(v *attentionView[T], i0, i1 int, all bool) {
 	}
 }
 
+// copyRotations copies the queries of the tokens i0:i1, and with all their keys, if they are rotated.
+func (a *Attention[T]) copyRotations(v *attentionView[T], i0, i1 int, all bool) {
+	if a.rope.base == 0 {
+		return
+	}
+	a.copyRotated(v.q[i0*a.d.HeadDim:], v.at.query(i0), i0, i1-i0)
+	if all {
+		a.copyRotated(v.k[i0*a.d.HeadDim:], v.at.key(i0), i0, i1-i0)
+	}
+}
+
 // copyRotated copies n queries or keys, the first at position pos, rotated if there are rotary
 // positions.
 func (a *Attention[T]) copyRotated(dst []T, at, pos, n int) {
@@ -169,12 +185,12 @@ func (a *Attention[T]) packPanel(panel, x []T, ld, columns int) {
 }
 
 // blocks returns the number of blocks that a row's queries are split into.
-func (a *Attention[T]) blocks() int { return (a.d.Seq + attentionQueries - 1) / attentionQueries }
+func (a *Attention[T]) blocks() int { return (a.d.Seq + a.queries() - 1) / a.queries() }
 
 // block returns the tokens [i0, i1) of a block.
 func (a *Attention[T]) block(block int) (i0, i1 int) {
-	i0 = block * attentionQueries
-	return i0, min(i0+attentionQueries, a.d.Seq)
+	i0 = block * a.queries()
+	return i0, min(i0+a.queries(), a.d.Seq)
 }
 
 // pieces returns the number of pieces in which a row's positions are prepared.

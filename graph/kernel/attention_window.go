@@ -71,7 +71,11 @@ func (k blockKeys) span(i0, i1, j0, j1 int) attentionSpan {
 
 // blockKeys returns the keys that the queries i0:i1 of a row see.
 func (a *Attention[T]) blockKeys(row, i0, i1 int) blockKeys {
-	return a.d.blockKeys(a.past(row), i0, i1, a.starts != nil, func(i int) int { return a.start(row, i) })
+	k := a.d.blockKeys(a.past(row), i0, i1, a.starts != nil, func(i int) int { return a.start(row, i) })
+	if a.tiles != nil { // begins with a panel
+		k.near.j0 = k.near.j0 / tileK * tileK
+	}
+	return k
 }
 
 // blockKeys returns the keys that the queries i0:i1 see; the first query is at position past+i0.

@@ -59,19 +59,20 @@ func (t *tile[T]) runFastPairs(p path, rows, vecs int, transposed, partial bool)
 // runTwoPanels computes a row of C from two panels of pairs, with AVX-512.
 func (t *tile[T]) runTwoPanels() { avx512Pairsn1x4(t.float32()) }
 
-// runFast runs the blocks: wide ones have two tiles of columns, of which the second is whole or not.
-func (t *tileBlock) runFast(wide, rounded, whole bool) {
+// runFast runs the blocks of several calls, of which t is the first: wide ones have two tiles of
+// columns, of which the second is whole or not.
+func (t *tileBlock) runFast(calls int, wide, rounded, whole bool) {
 	switch {
 	case rounded && wide:
-		amxRounded2(t)
+		amxRounded2(t, calls)
 	case rounded:
-		amxRounded1(t)
+		amxRounded1(t, calls)
 	case wide && whole:
-		amxBlock2(t)
+		amxBlock2(t, calls)
 	case wide:
-		amxBlockSpread2(t)
+		amxBlockSpread2(t, calls)
 	default:
-		amxBlock1(t)
+		amxBlock1(t, calls)
 	}
 }
 

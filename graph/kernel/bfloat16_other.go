@@ -21,7 +21,7 @@ func (t *tile[T]) runFastPairs(path, int, int, bool, bool) {}
 func (t *tile[T]) runTwoPanels() {}
 
 // runFast is never reached: there is no fast path.
-func (t *tileBlock) runFast(bool, bool, bool) {}
+func (t *tileBlock) runFast(int, bool, bool, bool) {}
 
 // fastCopyTileRow is never reached: there is no fast path.
 func fastCopyTileRow([]BFloat16, []BFloat16, int) {}

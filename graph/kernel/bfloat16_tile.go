@@ -18,7 +18,7 @@ var (
 	avx2Pairs     = microkernels{path: avx2, lanes: 8, vecs: 2, rows: [3]int{1: 8, 2: 4}, pairs: true}
 	avx512Pairs   = microkernels{path: avx512, lanes: 16, vecs: 2, rows: [3]int{1: 14, 2: 14}, pairs: true}
 	amxPairs      = microkernels{path: amx, lanes: tileColumns, vecs: 2, rows: [3]int{1: tileRows, 2: tileRows}, pairs: true, tiles: true}
-	portableTiles = microkernels{path: amx, lanes: tileColumns, vecs: 2, rows: [3]int{1: tileRows, 2: tileRows}, pairs: true, tiles: true, portable: true}
+	portableTiles = microkernels{path: amxPortable, lanes: tileColumns, vecs: 2, rows: [3]int{1: tileRows, 2: tileRows}, pairs: true, tiles: true, portable: true}
 )
 
 // pairKernelsOf returns the micro-kernels for pairs on a path. On avx512 they need AVX512_BF16.
@@ -27,8 +27,8 @@ func pairKernelsOf(p path) *microkernels {
 		p = machinePairs
 	}
 	switch p {
-	case amx:
-		if machinePairs == amx {
+	case amx, amxPortable:
+		if p == amx && machinePairs == amx {
 			return &amxPairs
 		}
 		return &portableTiles

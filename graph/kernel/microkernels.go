@@ -11,11 +11,12 @@ const (
 	portable
 	avx2
 	avx512
-	amx // products of bfloat16 alone; everything else is avx512 then
+	amx         // products of bfloat16 alone; everything else is avx512 then
+	amxPortable // the same bits without the instructions, for tests
 )
 
 func (p path) String() string {
-	return map[path]string{portable: "portable", avx2: "avx2", avx512: "avx512", amx: "amx"}[p]
+	return map[path]string{portable: "portable", avx2: "avx2", avx512: "avx512", amx: "amx", amxPortable: "amx in Go"}[p]
 }
 
 // Path returns the name of the fastest micro-kernels that this machine has: avx512, avx2 or
@@ -56,7 +57,7 @@ var (
 // kernelsOf returns the micro-kernels of a path for elements of type T: only float32
 // has fast ones.
 func kernelsOf[T Float](p path) *microkernels {
-	if p == fastest || p == amx {
+	if p == fastest || p >= amx {
 		p = machinePath
 	}
 	switch {

@@ -1490,19 +1490,19 @@ func avx2Multiply8(t *weightsTile)
 func avx2Unpack8(t *weightsTile)
 
 //go:noescape
-func amxBlock1(t *tileBlock)
+func amxBlock1(t *tileBlock, calls int)
 
 //go:noescape
-func amxBlock2(t *tileBlock)
+func amxBlock2(t *tileBlock, calls int)
 
 //go:noescape
-func amxBlockSpread2(t *tileBlock)
+func amxBlockSpread2(t *tileBlock, calls int)
 
 //go:noescape
-func amxRounded1(t *tileBlock)
+func amxRounded1(t *tileBlock, calls int)
 
 //go:noescape
-func amxRounded2(t *tileBlock)
+func amxRounded2(t *tileBlock, calls int)
 
 //go:noescape
 func amxCopyRow(dst, src *BFloat16, tiles int)

@@ -20,6 +20,7 @@ func TestTileBlockLayout(t *testing.T) {
 		t.Skip("the assembly is for 64-bit processors")
 	}
 	var x tileBlock
+	assert.EqualValues(t, 64+8*21, unsafe.Sizeof(x))
 	assert.EqualValues(t, 16, unsafe.Offsetof(x.shapes.bytes))
 	assert.EqualValues(t, 48, unsafe.Offsetof(x.shapes.rows))
 	for i, offset := range []uintptr{

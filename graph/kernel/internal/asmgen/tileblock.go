@@ -11,7 +11,7 @@ import (
 var tileBlockFields = []string{"a", "b", "c", "d", "tail", "sums", "as", "ak", "bs", "bk", "cs", "steps", "blocks", "an", "bn", "cn", "tn", "sn", "keep", "rows", "columns"}
 
 // tileBlock is a micro-kernel by AMX: it computes blocks of 16 rows and one or two tiles of columns
-// of C, one after another. It configures the tiles at its beginning and releases them before it
+// of C, one after another, for each of several calls with the same shapes. It configures the tiles at its beginning and releases them before it
 // returns, and calls nothing, so that Go never stops it in between (runtime.isAsyncSafePoint refuses
 // assembly). The kernel of the operating system keeps tiles over interrupts.
 //
@@ -41,7 +41,7 @@ func (k tileBlock) signature() string {
 	if k.spread {
 		name += "Spread"
 	}
-	return fmt.Sprintf("%s%d(t *tileBlock)", name, k.columns)
+	return fmt.Sprintf("%s%d(t *tileBlock, calls int)", name, k.columns)
 }
 
 // The tiles: the sums, then A's and B's.
@@ -57,9 +57,12 @@ func (k tileBlock) b(column int) int {
 // emit uses AX for the tileBlock, SI, DI and DX for A, B and C at the step, R12, R13 and BX for the
 // bytes between their rows, R15 for the bytes between steps of A, and CX to count.
 func (k tileBlock) emit(w *asm.Writer) {
-	w.Function(k.signature(), 40, 8)
+	w.Function(k.signature(), 48, 16)
 	w.Op("MOVQ", "t+0(FP)", "AX")
+	w.Op("MOVQ", "calls+8(FP)", "CX")
+	w.Op("MOVQ", "CX", "calls-48(SP)")
 	w.Line("%s", loadTileConfig("AX"))
+	w.Label("call")
 	fields(w, "tileBlock", "as", "R12", "ak", "R15", "bs", "R13", "c", "DX", "d", "R8")
 	w.List(`
 		SUBQ DX, R8
@@ -114,7 +117,10 @@ func (k tileBlock) emit(w *asm.Writer) {
 		ADDQ CX, b-16(SP)
 		DECQ blocks-24(SP)
 		JNZ block
-	`, nil)
+		ADDQ $size, AX
+		DECQ calls-48(SP)
+		JNZ call
+	`, asm.Names{"size": 64 + 8*len(tileBlockFields)})
 	w.Line("%s", releaseTiles())
 	w.Return()
 }
