@@ -692,3 +692,53 @@ tile:
 	JNZ tile
 	VZEROUPPER
 	RET
+
+// func amxRoundRows(dst *BFloat16, ds int, src *float32, ss, rows, n, limit, end int, factor float32)
+TEXT ·amxRoundRows(SB), NOSPLIT, $0-68
+	MOVQ dst+0(FP), DI
+	MOVQ ds+8(FP), R8
+	SHLQ $1, R8
+	MOVQ src+16(FP), SI
+	MOVQ ss+24(FP), R9
+	SHLQ $2, R9
+	MOVQ rows+32(FP), R10
+	MOVQ n+40(FP), R11
+	MOVQ limit+48(FP), R12
+	MOVQ end+56(FP), R13
+	VBROADCASTSS factor+64(FP), Z2
+row:
+	MOVQ R11, DX
+	CMPQ DX, R12
+	CMOVQGT R12, DX
+	XORQ AX, AX
+step:
+	MOVQ DX, CX
+	SUBQ AX, CX
+	MOVQ $32, BX
+	CMPQ CX, BX
+	CMOVQGT BX, CX
+	MOVQ $0, BX
+	CMPQ CX, BX
+	CMOVQLT BX, CX
+	MOVQ $1, BX
+	SHLQ CX, BX
+	DECQ BX
+	KMOVW BX, K1
+	SHRQ $16, BX
+	KMOVW BX, K2
+	VMOVUPS.Z (SI)(AX*4), K1, Z0
+	VMOVUPS.Z 64(SI)(AX*4), K2, Z1
+	VMULPS Z2, Z0, Z0
+	VMULPS Z2, Z1, Z1
+	LONG $0x4877f262; BYTE $0x72; BYTE $0xc0 // VCVTNE2PS2BF16 Z0, Z1, Z0
+	VMOVDQU64 Z0, (DI)(AX*2)
+	ADDQ $32, AX
+	CMPQ AX, R13
+	JLT step
+	INCQ R11
+	ADDQ R8, DI
+	ADDQ R9, SI
+	DECQ R10
+	JNZ row
+	VZEROUPPER
+	RET

@@ -16,14 +16,15 @@ type scoreRow[T Float] struct {
 	sum     float64
 }
 
-// distancesMaxRows does what distancesMax does, for each row, and sets largest.
-func distancesMaxRows[T Float](p path, rows []scoreRow[T], x []T, slope T) {
+// distancesMaxRows does what distancesMax does, for each row multiplied by scale, and sets largest.
+func distancesMaxRows[T Float](p path, rows []scoreRow[T], x []T, scale, slope T) {
 	if p > portable {
-		fastDistancesMaxRows(p, rows, x, slope)
+		fastDistancesMaxRows(p, rows, x, scale, slope)
 		return
 	}
 	for i := range rows {
 		r := &rows[i]
+		scaleRow(p, x[r.at:][:r.n], scale)
 		r.largest = distancesMax(p, x[r.at:][:r.n], float64(slope), int(r.far))
 	}
 }
@@ -42,15 +43,16 @@ func expRows[T Float](p path, rows []scoreRow[T], x []T) {
 	}
 }
 
-// softmaxGradientRows does what softmaxGradient does, for each row. It clears attentionTileRows
-// elements after the end of each row of x and dp.
-func softmaxGradientRows[T Float](p path, rows []scoreRow[T], x, dp []T, slope T) {
+// softmaxGradientRows does what softmaxGradient does, for each row, with x multiplied by scale. It
+// clears attentionTileRows elements after the end of each row of x and dp.
+func softmaxGradientRows[T Float](p path, rows []scoreRow[T], x, dp []T, scale, slope T) {
 	if p > portable {
-		fastSoftmaxGradientRows(p, rows, x, dp, slope)
+		fastSoftmaxGradientRows(p, rows, x, dp, scale, slope)
 		return
 	}
 	for i := range rows {
 		r := &rows[i]
+		scaleRow(p, x[r.at:][:r.n], scale)
 		softmaxGradient(p, x[r.at:][:r.n], dp[r.at:][:r.n], float64(slope), int(r.far), r.shift, r.delta)
 		clear(x[r.at+r.n:][:attentionTileRows])
 		clear(dp[r.at+r.n:][:attentionTileRows])

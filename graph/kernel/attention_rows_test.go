@@ -43,7 +43,7 @@ func TestScoreRows(t *testing.T) {
 				require.Equal(t, dwant[r.at:][:r.n], dx[r.at:][:r.n], "%d elements", r.n)
 			}
 		}
-		distancesMaxRows(p, rows, x, 0.125)
+		distancesMaxRows(p, rows, x, 1, 0.125)
 		each(func(r *scoreRow[float32], x, _ []float32) {
 			require.Equal(t, distancesMax(p, x, 0.125, int(r.far)), r.largest, r.n)
 		})
@@ -57,7 +57,7 @@ func TestScoreRows(t *testing.T) {
 			require.Equal(t, cleared, after)
 			after[0], after[len(after)-1] = 1, 1
 		}
-		softmaxGradientRows(p, rows, x, dx, 0.125)
+		softmaxGradientRows(p, rows, x, dx, 1, 0.125)
 		each(func(r *scoreRow[float32], x, dx []float32) {
 			softmaxGradient(p, x, dx, 0.125, int(r.far), r.shift, r.delta)
 		})

@@ -7,7 +7,7 @@ import "math"
 func (a *Attention[T]) softmaxRows(w *attentionWorker[T], v *attentionView[T], s attentionSpan) {
 	for first := 0; first < s.i1-s.i0; first += scoreRows {
 		rows := a.windows(w, v, s, first)
-		distancesMaxRows(a.rows, rows, w.scores, T(v.slope))
+		distancesMaxRows(a.rows, rows, w.scores, a.scoreScale(), T(v.slope))
 		for i := range rows {
 			r := first + i
 			if a.d.hasSinks() {
@@ -141,7 +141,7 @@ func (a *Attention[T]) gradientRows(w *attentionWorker[T], v *attentionView[T], 
 		for i := range rows {
 			rows[i].shift, rows[i].delta = lse[s.i0+first+i], v.deltas[s.i0+first+i]
 		}
-		softmaxGradientRows(a.rows, rows, w.scores, w.dscores, T(v.slope))
+		softmaxGradientRows(a.rows, rows, w.scores, w.dscores, a.scoreScale(), T(v.slope))
 		for i := range rows {
 			r := first + i
 			if a.d.hasSinks() {
@@ -174,7 +174,7 @@ func attentionExp[T Float](p path, x []T, shift T) float64 {
 // The fast form computes exp as attentionExp does.
 func softmaxGradient[T Float](p path, x, dp []T, slope float64, far int, lse, delta T) {
 	if p > portable {
-		fastSoftmaxGradient(p, x, dp, T(slope), T(far), lse, delta)
+		fastSoftmaxGradient(p, x, dp, 1, T(slope), T(far), lse, delta)
 		return
 	}
 	addDistances(x, slope, far)

@@ -172,34 +172,44 @@ func (a *Attention[T]) multiplyTilePanels(w *attentionWorker[T], scores []T, x [
 	runTileBlocks(a.tiles, w.tiles.calls[:calls])
 }
 
-// seenByRow returns the number of columns of a row of scores up to the query's own key, in whole
-// vectors: those beyond it are zero.
-func (s attentionSpan) seenByRow(r int) int {
-	seen := min(max(s.past+s.i0+r+1-s.j0, 0), s.columns())
-	return (seen + bfloat16Step - 1) / bfloat16Step * bfloat16Step
-}
-
-// scaleScores multiplies the scores of a span by Scale.
-func (a *Attention[T]) scaleScores(w *attentionWorker[T], s attentionSpan) {
-	for r := range s.i1 - s.i0 {
-		scaleRow(a.rows, w.scores[r*attentionStride:][:s.seenByRow(r)], T(a.d.Scale))
+// scoreScale returns what the functions for rows multiply scores by.
+func (a *Attention[T]) scoreScale() T {
+	if a.tiles != nil {
+		return T(a.d.Scale)
 	}
+	return 1
 }
 
 // roundScores rounds factor times the scores of a span to P or dS, with zeros where a query sees no
 // key.
 func (a *Attention[T]) roundScores(to []BFloat16, scores []float32, factor float32, s attentionSpan) {
-	rows := s.i1 - s.i0
-	for r := range upToTile(rows) {
-		_, end := s.tileColumns(0, r/tileK*tileK+tileK)
-		row, seen := to[r*attentionTileStride:][:end], 0
-		if r < rows {
-			seen = s.seenByRow(r)
-			from := scores[r*attentionStride:][:seen]
-			if factor != 1 {
-				scaleRow(a.rows, from, factor)
-			}
-			roundBFloat16(a.rows, row[:seen], from)
+	rows, first := s.i1-s.i0, s.past+s.i0+1-s.j0
+	for r := 0; r < rows; r += tileK {
+		_, end := s.tileColumns(0, r+tileK)
+		if end == 0 {
+			continue
+		}
+		n := min(tileK, rows-r)
+		t := to[r*attentionTileStride:]
+		roundRows(a.tiles, t, attentionTileStride, scores[r*attentionStride:], attentionStride, n, first+r, s.columns(), end, factor)
+		for ; n < tileK; n++ {
+			clear(t[n*attentionTileStride:][:end])
+		}
+	}
+}
+
+// roundRows rounds rows of scores, each multiplied by a factor, to rows of end elements, a multiple
+// of 32. Row i has n+i scores, but at least none and at most limit; zeros follow.
+func roundRows(kernels *microkernels, to []BFloat16, ds int, from []float32, ss, rows, n, limit, end int, factor float32) {
+	if !kernels.portable {
+		fastRoundRows(to, ds, from, ss, rows, n, limit, end, factor)
+		return
+	}
+	for i := range rows {
+		row := to[i*ds:][:end]
+		seen := min(max(n+i, 0), limit, end)
+		for j, x := range from[i*ss:][:seen] {
+			row[j] = toBFloat16(flushed(flushed(x) * factor))
 		}
 		clear(row[seen:])
 	}

@@ -83,3 +83,8 @@ func fastCopyTileRow(to, from []BFloat16, tiles int) { amxCopyRow(&to[0], &from[
 func fastTransposeTileRows(to []BFloat16, ds int, from []BFloat16, ss, tiles int) {
 	amxTransposeRows(&to[0], ds, &from[0], ss, tiles)
 }
+
+// fastRoundRows rounds rows of scores.
+func fastRoundRows(to []BFloat16, ds int, from []float32, ss, rows, n, limit, end int, factor float32) {
+	amxRoundRows(&to[0], ds, &from[0], ss, rows, n, limit, end, factor)
+}

@@ -1509,3 +1509,6 @@ func amxCopyRow(dst, src *BFloat16, tiles int)
 
 //go:noescape
 func amxTransposeRows(dst *BFloat16, ds int, src *BFloat16, ss int, tiles int)
+
+//go:noescape
+func amxRoundRows(dst *BFloat16, ds int, src *float32, ss, rows, n, limit, end int, factor float32)

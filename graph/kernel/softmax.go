@@ -65,7 +65,7 @@ func softmaxMaxPortable[T Float](x []T) T {
 // result, as softmaxMax does.
 func distancesMax[T Float](p path, x []T, slope float64, far int) T {
 	if p > portable && slope != 0 {
-		return fastDistancesMax(p, x, T(slope), T(far))
+		return fastDistancesMax(p, x, 1, T(slope), T(far))
 	}
 	addDistances(x, slope, far)
 	return softmaxMax(p, x)

@@ -1782,22 +1782,24 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2DistancesMax(x *float32, n int, slope float32, far float32) (largest float32)
-TEXT ·avx2DistancesMax(SB), NOSPLIT, $0-28
+// func avx2DistancesMax(x *float32, n int, scale float32, slope float32, far float32) (largest float32)
+TEXT ·avx2DistancesMax(SB), NOSPLIT, $0-36
 	MOVQ x+0(FP), DI
 	MOVQ n+8(FP), CX
-	VBROADCASTSS slope+16(FP), Y13
-	VBROADCASTSS far+20(FP), Y12
+	VBROADCASTSS scale+16(FP), Y13
+	VBROADCASTSS slope+20(FP), Y12
+	VBROADCASTSS far+24(FP), Y11
 	VMOVUPS minusInf<>(SB), Y3
-	VSUBPS count<>(SB), Y12, Y4
+	VSUBPS count<>(SB), Y11, Y4
 	XORL AX, AX
 	SUBQ $8, CX
 	JLT few
 group:
 	VMOVUPS minusInf<>(SB), Y1
 	VMOVUPS 0(DI)(AX*1), Y0
+	VMULPS Y13, Y0, Y0
 	VMOVAPS Y4, Y2
-	VFNMADD231PS Y13, Y2, Y0
+	VFNMADD231PS Y12, Y2, Y0
 	VSUBPS lanesSingle<>(SB), Y4, Y4
 	VMAXPS Y3, Y0, Y3
 	VMOVUPS Y0, 0(DI)(AX*1)
@@ -1815,8 +1817,9 @@ rest:
 	VMOVUPS minusInf<>(SB), Y1
 	VMASKMOVPS 0(DI)(AX*1), Y15, Y0
 	VBLENDVPS Y15, Y0, Y1, Y0
+	VMULPS Y13, Y0, Y0
 	VMOVAPS Y4, Y2
-	VFNMADD231PS Y13, Y2, Y0
+	VFNMADD231PS Y12, Y2, Y0
 	VSUBPS lanesSingle<>(SB), Y4, Y4
 	VMAXPS Y3, Y0, Y3
 	VMASKMOVPS Y0, Y15, 0(DI)(AX*1)
@@ -1827,13 +1830,14 @@ done:
 	VMAXPS X0, X3, X3
 	VPERMILPS $0xb1, X3, X0
 	VMAXPS X0, X3, X3
-	VMOVSS X3, largest+24(FP)
+	VMOVSS X3, largest+32(FP)
 	VZEROUPPER
 	RET
 
-// func avx2DistancesMaxRows(x *float32, rows *scoreRow[float32], n int, slope float32)
-TEXT ·avx2DistancesMaxRows(SB), NOSPLIT, $0-28
-	VBROADCASTSS slope+24(FP), Y13
+// func avx2DistancesMaxRows(x *float32, rows *scoreRow[float32], n int, scale float32, slope float32)
+TEXT ·avx2DistancesMaxRows(SB), NOSPLIT, $0-32
+	VBROADCASTSS scale+24(FP), Y13
+	VBROADCASTSS slope+28(FP), Y12
 	MOVQ rows+8(FP), R12
 	MOVQ n+16(FP), R13
 row:
@@ -1841,17 +1845,18 @@ row:
 	MOVQ x+0(FP), DI
 	LEAQ (DI)(AX*4), DI
 	MOVQ scoreRow_n(R12), CX
-	VBROADCASTSS scoreRow_far(R12), Y12
+	VBROADCASTSS scoreRow_far(R12), Y11
 	VMOVUPS minusInf<>(SB), Y3
-	VSUBPS count<>(SB), Y12, Y4
+	VSUBPS count<>(SB), Y11, Y4
 	XORL AX, AX
 	SUBQ $8, CX
 	JLT few
 group:
 	VMOVUPS minusInf<>(SB), Y1
 	VMOVUPS 0(DI)(AX*1), Y0
+	VMULPS Y13, Y0, Y0
 	VMOVAPS Y4, Y2
-	VFNMADD231PS Y13, Y2, Y0
+	VFNMADD231PS Y12, Y2, Y0
 	VSUBPS lanesSingle<>(SB), Y4, Y4
 	VMAXPS Y3, Y0, Y3
 	VMOVUPS Y0, 0(DI)(AX*1)
@@ -1869,8 +1874,9 @@ rest:
 	VMOVUPS minusInf<>(SB), Y1
 	VMASKMOVPS 0(DI)(AX*1), Y15, Y0
 	VBLENDVPS Y15, Y0, Y1, Y0
+	VMULPS Y13, Y0, Y0
 	VMOVAPS Y4, Y2
-	VFNMADD231PS Y13, Y2, Y0
+	VFNMADD231PS Y12, Y2, Y0
 	VSUBPS lanesSingle<>(SB), Y4, Y4
 	VMAXPS Y3, Y0, Y3
 	VMOVUPS Y0, 0(DI)(AX*1)
@@ -2162,24 +2168,26 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, shift float32, delta float32)
-TEXT ·avx2SoftmaxGradient(SB), NOSPLIT, $0-40
+// func avx2SoftmaxGradient(prob *float32, dprob *float32, n int, scale float32, slope float32, far float32, shift float32, delta float32)
+TEXT ·avx2SoftmaxGradient(SB), NOSPLIT, $0-44
 	MOVQ prob+0(FP), DI
 	MOVQ dprob+8(FP), SI
 	MOVQ n+16(FP), CX
-	VBROADCASTSS slope+24(FP), Y13
-	VBROADCASTSS far+28(FP), Y12
-	VBROADCASTSS shift+32(FP), Y11
-	VBROADCASTSS delta+36(FP), Y10
-	VSUBPS count<>(SB), Y12, Y4
+	VBROADCASTSS scale+24(FP), Y13
+	VBROADCASTSS slope+28(FP), Y12
+	VBROADCASTSS far+32(FP), Y11
+	VBROADCASTSS shift+36(FP), Y10
+	VBROADCASTSS delta+40(FP), Y9
+	VSUBPS count<>(SB), Y11, Y4
 	XORL AX, AX
 	SUBQ $8, CX
 	JLT few
 group:
 	VMOVUPS 0(DI)(AX*1), Y0
-	VFNMADD231PS Y13, Y4, Y0
+	VMULPS Y13, Y0, Y0
+	VFNMADD231PS Y12, Y4, Y0
 	VSUBPS lanesSingle<>(SB), Y4, Y4
-	VSUBPS Y11, Y0, Y0
+	VSUBPS Y10, Y0, Y0
 	VMOVUPS expSingleLow<>(SB), Y1
 	VMAXPS Y0, Y1, Y0
 	VMOVUPS expSingleTop<>(SB), Y1
@@ -2199,7 +2207,7 @@ group:
 	VPSLLD $23, Y1, Y1
 	VMULPS Y1, Y3, Y3
 	VMOVUPS 0(SI)(AX*1), Y0
-	VSUBPS Y10, Y0, Y0
+	VSUBPS Y9, Y0, Y0
 	VMULPS Y3, Y0, Y0
 	VMOVUPS Y3, 0(DI)(AX*1)
 	VMOVUPS Y0, 0(SI)(AX*1)
@@ -2215,9 +2223,10 @@ rest:
 	SUBQ CX, R11
 	VMOVUPS 32(R11), Y15
 	VMASKMOVPS 0(DI)(AX*1), Y15, Y0
-	VFNMADD231PS Y13, Y4, Y0
+	VMULPS Y13, Y0, Y0
+	VFNMADD231PS Y12, Y4, Y0
 	VSUBPS lanesSingle<>(SB), Y4, Y4
-	VSUBPS Y11, Y0, Y0
+	VSUBPS Y10, Y0, Y0
 	VMOVUPS expSingleLow<>(SB), Y1
 	VMAXPS Y0, Y1, Y0
 	VMOVUPS expSingleTop<>(SB), Y1
@@ -2238,7 +2247,7 @@ rest:
 	VMULPS Y1, Y3, Y3
 	VANDPS Y15, Y3, Y3
 	VMASKMOVPS 0(SI)(AX*1), Y15, Y0
-	VSUBPS Y10, Y0, Y0
+	VSUBPS Y9, Y0, Y0
 	VMULPS Y3, Y0, Y0
 	VMASKMOVPS Y3, Y15, 0(DI)(AX*1)
 	VMASKMOVPS Y0, Y15, 0(SI)(AX*1)
@@ -2246,9 +2255,10 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2SoftmaxGradientRows(prob *float32, dprob *float32, rows *scoreRow[float32], n int, slope float32)
-TEXT ·avx2SoftmaxGradientRows(SB), NOSPLIT, $0-36
-	VBROADCASTSS slope+32(FP), Y13
+// func avx2SoftmaxGradientRows(prob *float32, dprob *float32, rows *scoreRow[float32], n int, scale float32, slope float32)
+TEXT ·avx2SoftmaxGradientRows(SB), NOSPLIT, $0-40
+	VBROADCASTSS scale+32(FP), Y13
+	VBROADCASTSS slope+36(FP), Y12
 	MOVQ rows+16(FP), R12
 	MOVQ n+24(FP), R13
 row:
@@ -2258,18 +2268,19 @@ row:
 	MOVQ dprob+8(FP), SI
 	LEAQ (SI)(AX*4), SI
 	MOVQ scoreRow_n(R12), CX
-	VBROADCASTSS scoreRow_far(R12), Y12
-	VBROADCASTSS scoreRow_shift(R12), Y11
-	VBROADCASTSS scoreRow_delta(R12), Y10
-	VSUBPS count<>(SB), Y12, Y4
+	VBROADCASTSS scoreRow_far(R12), Y11
+	VBROADCASTSS scoreRow_shift(R12), Y10
+	VBROADCASTSS scoreRow_delta(R12), Y9
+	VSUBPS count<>(SB), Y11, Y4
 	XORL AX, AX
 	SUBQ $8, CX
 	JLT few
 group:
 	VMOVUPS 0(DI)(AX*1), Y0
-	VFNMADD231PS Y13, Y4, Y0
+	VMULPS Y13, Y0, Y0
+	VFNMADD231PS Y12, Y4, Y0
 	VSUBPS lanesSingle<>(SB), Y4, Y4
-	VSUBPS Y11, Y0, Y0
+	VSUBPS Y10, Y0, Y0
 	VMOVUPS expSingleLow<>(SB), Y1
 	VMAXPS Y0, Y1, Y0
 	VMOVUPS expSingleTop<>(SB), Y1
@@ -2289,7 +2300,7 @@ group:
 	VPSLLD $23, Y1, Y1
 	VMULPS Y1, Y3, Y3
 	VMOVUPS 0(SI)(AX*1), Y0
-	VSUBPS Y10, Y0, Y0
+	VSUBPS Y9, Y0, Y0
 	VMULPS Y3, Y0, Y0
 	VMOVUPS Y3, 0(DI)(AX*1)
 	VMOVUPS Y0, 0(SI)(AX*1)
@@ -2305,9 +2316,10 @@ rest:
 	SUBQ CX, R11
 	VMOVUPS 32(R11), Y15
 	VMASKMOVPS 0(DI)(AX*1), Y15, Y0
-	VFNMADD231PS Y13, Y4, Y0
+	VMULPS Y13, Y0, Y0
+	VFNMADD231PS Y12, Y4, Y0
 	VSUBPS lanesSingle<>(SB), Y4, Y4
-	VSUBPS Y11, Y0, Y0
+	VSUBPS Y10, Y0, Y0
 	VMOVUPS expSingleLow<>(SB), Y1
 	VMAXPS Y0, Y1, Y0
 	VMOVUPS expSingleTop<>(SB), Y1
@@ -2328,7 +2340,7 @@ rest:
 	VMULPS Y1, Y3, Y3
 	VANDPS Y15, Y3, Y3
 	VMASKMOVPS 0(SI)(AX*1), Y15, Y0
-	VSUBPS Y10, Y0, Y0
+	VSUBPS Y9, Y0, Y0
 	VMULPS Y3, Y0, Y0
 	VMOVUPS Y3, 0(DI)(AX*1)
 	VMOVUPS Y0, 0(SI)(AX*1)

@@ -275,42 +275,42 @@ func avx512NormGradientAdd(dx *float32, dy *float32, gain *float32, normal *floa
 //go:noescape
 func avx2NormGradientAdd(dx *float32, dy *float32, gain *float32, normal *float32, addend *float32, n int, meanH float32, meanHN float32, rstd float32)
 
-// fastDistancesMax computes x = x - slope * (far - i) for element i, and the largest of the results; NaN is passed over.
-func fastDistancesMax[T Float](p path, x []T, slope, far T) (largest T) {
+// fastDistancesMax computes x = scale * x - slope * (far - i) for element i, and the largest of the results; NaN is passed over.
+func fastDistancesMax[T Float](p path, x []T, scale, slope, far T) (largest T) {
 	n := len(x)
 	switch p {
 	case avx512:
-		return T(avx512DistancesMax((*float32)(pointer(x)), n, float32(slope), float32(far)))
+		return T(avx512DistancesMax((*float32)(pointer(x)), n, float32(scale), float32(slope), float32(far)))
 	default:
-		return T(avx2DistancesMax((*float32)(pointer(x)), n, float32(slope), float32(far)))
+		return T(avx2DistancesMax((*float32)(pointer(x)), n, float32(scale), float32(slope), float32(far)))
 	}
 }
 
 //go:noescape
-func avx512DistancesMax(x *float32, n int, slope float32, far float32) (largest float32)
+func avx512DistancesMax(x *float32, n int, scale float32, slope float32, far float32) (largest float32)
 
 //go:noescape
-func avx2DistancesMax(x *float32, n int, slope float32, far float32) (largest float32)
+func avx2DistancesMax(x *float32, n int, scale float32, slope float32, far float32) (largest float32)
 
-// fastDistancesMaxRows computes for each row x = x - slope * (far - i) for element i, and the largest of the results; NaN is passed over. It may overwrite the elements of the last vector beyond the end.
-func fastDistancesMaxRows[T Float](p path, rows []scoreRow[T], x []T, slope T) {
+// fastDistancesMaxRows computes for each row x = scale * x - slope * (far - i) for element i, and the largest of the results; NaN is passed over. It may overwrite the elements of the last vector beyond the end.
+func fastDistancesMaxRows[T Float](p path, rows []scoreRow[T], x []T, scale T, slope T) {
 	n := len(rows)
 	if n == 0 {
 		return
 	}
 	switch p {
 	case avx512:
-		avx512DistancesMaxRows((*float32)(pointer(x)), (*scoreRow[float32])(pointer(rows)), n, float32(slope))
+		avx512DistancesMaxRows((*float32)(pointer(x)), (*scoreRow[float32])(pointer(rows)), n, float32(scale), float32(slope))
 	default:
-		avx2DistancesMaxRows((*float32)(pointer(x)), (*scoreRow[float32])(pointer(rows)), n, float32(slope))
+		avx2DistancesMaxRows((*float32)(pointer(x)), (*scoreRow[float32])(pointer(rows)), n, float32(scale), float32(slope))
 	}
 }
 
 //go:noescape
-func avx512DistancesMaxRows(x *float32, rows *scoreRow[float32], n int, slope float32)
+func avx512DistancesMaxRows(x *float32, rows *scoreRow[float32], n int, scale float32, slope float32)
 
 //go:noescape
-func avx2DistancesMaxRows(x *float32, rows *scoreRow[float32], n int, slope float32)
+func avx2DistancesMaxRows(x *float32, rows *scoreRow[float32], n int, scale float32, slope float32)
 
 // fastExpSingle computes x = exp(x - shift), see expSingle, and the sum of the results.
 func fastExpSingle[T Float](p path, x []T, shift T) (sum float64) {
@@ -349,43 +349,43 @@ func avx512ExpSingleRows(x *float32, rows *scoreRow[float32], n int)
 //go:noescape
 func avx2ExpSingleRows(x *float32, rows *scoreRow[float32], n int)
 
-// fastSoftmaxGradient computes p = exp(p - slope * (far - i) - shift) for element i, see expSingle, and dp = p * (dp - delta).
-func fastSoftmaxGradient[T Float](p path, prob, dprob []T, slope, far, shift, delta T) {
+// fastSoftmaxGradient computes p = exp(scale * p - slope * (far - i) - shift) for element i, see expSingle, and dp = p * (dp - delta).
+func fastSoftmaxGradient[T Float](p path, prob, dprob []T, scale, slope, far, shift, delta T) {
 	n := len(prob)
 	dprob = dprob[:n]
 	switch p {
 	case avx512:
-		avx512SoftmaxGradient((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(slope), float32(far), float32(shift), float32(delta))
+		avx512SoftmaxGradient((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(scale), float32(slope), float32(far), float32(shift), float32(delta))
 	default:
-		avx2SoftmaxGradient((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(slope), float32(far), float32(shift), float32(delta))
+		avx2SoftmaxGradient((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(scale), float32(slope), float32(far), float32(shift), float32(delta))
 	}
 }
 
 //go:noescape
-func avx512SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, shift float32, delta float32)
+func avx512SoftmaxGradient(prob *float32, dprob *float32, n int, scale float32, slope float32, far float32, shift float32, delta float32)
 
 //go:noescape
-func avx2SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, shift float32, delta float32)
+func avx2SoftmaxGradient(prob *float32, dprob *float32, n int, scale float32, slope float32, far float32, shift float32, delta float32)
 
-// fastSoftmaxGradientRows computes for each row p = exp(p - slope * (far - i) - shift) for element i, see expSingle, and dp = p * (dp - delta). It may overwrite the elements of the last vector beyond the end, and clears 16 elements after the end.
-func fastSoftmaxGradientRows[T Float](p path, rows []scoreRow[T], prob []T, dprob []T, slope T) {
+// fastSoftmaxGradientRows computes for each row p = exp(scale * p - slope * (far - i) - shift) for element i, see expSingle, and dp = p * (dp - delta). It may overwrite the elements of the last vector beyond the end, and clears 16 elements after the end.
+func fastSoftmaxGradientRows[T Float](p path, rows []scoreRow[T], prob []T, dprob []T, scale T, slope T) {
 	n := len(rows)
 	if n == 0 {
 		return
 	}
 	switch p {
 	case avx512:
-		avx512SoftmaxGradientRows((*float32)(pointer(prob)), (*float32)(pointer(dprob)), (*scoreRow[float32])(pointer(rows)), n, float32(slope))
+		avx512SoftmaxGradientRows((*float32)(pointer(prob)), (*float32)(pointer(dprob)), (*scoreRow[float32])(pointer(rows)), n, float32(scale), float32(slope))
 	default:
-		avx2SoftmaxGradientRows((*float32)(pointer(prob)), (*float32)(pointer(dprob)), (*scoreRow[float32])(pointer(rows)), n, float32(slope))
+		avx2SoftmaxGradientRows((*float32)(pointer(prob)), (*float32)(pointer(dprob)), (*scoreRow[float32])(pointer(rows)), n, float32(scale), float32(slope))
 	}
 }
 
 //go:noescape
-func avx512SoftmaxGradientRows(prob *float32, dprob *float32, rows *scoreRow[float32], n int, slope float32)
+func avx512SoftmaxGradientRows(prob *float32, dprob *float32, rows *scoreRow[float32], n int, scale float32, slope float32)
 
 //go:noescape
-func avx2SoftmaxGradientRows(prob *float32, dprob *float32, rows *scoreRow[float32], n int, slope float32)
+func avx2SoftmaxGradientRows(prob *float32, dprob *float32, rows *scoreRow[float32], n int, scale float32, slope float32)
 
 // softmaxMax computes the largest x, -Inf without any; NaN is passed over.
 func softmaxMax[T Float](p path, x []T) (largest T) {

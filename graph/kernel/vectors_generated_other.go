@@ -34,17 +34,18 @@ func fastNormGradient[T Float](p path, dx, dy, gain, normal []T, meanH, meanHN, 
 
 func fastNormGradientAdd[T Float](p path, dx, dy, gain, normal, addend []T, meanH, meanHN, rstd T) {}
 
-func fastDistancesMax[T Float](p path, x []T, slope, far T) (largest T) { return }
+func fastDistancesMax[T Float](p path, x []T, scale, slope, far T) (largest T) { return }
 
-func fastDistancesMaxRows[T Float](p path, rows []scoreRow[T], x []T, slope T) {}
+func fastDistancesMaxRows[T Float](p path, rows []scoreRow[T], x []T, scale T, slope T) {}
 
 func fastExpSingle[T Float](p path, x []T, shift T) (sum float64) { return }
 
 func fastExpSingleRows[T Float](p path, rows []scoreRow[T], x []T) {}
 
-func fastSoftmaxGradient[T Float](p path, prob, dprob []T, slope, far, shift, delta T) {}
+func fastSoftmaxGradient[T Float](p path, prob, dprob []T, scale, slope, far, shift, delta T) {}
 
-func fastSoftmaxGradientRows[T Float](p path, rows []scoreRow[T], prob []T, dprob []T, slope T) {}
+func fastSoftmaxGradientRows[T Float](p path, rows []scoreRow[T], prob []T, dprob []T, scale T, slope T) {
+}
 
 func softmaxMax[T Float](p path, x []T) (largest T) { return softmaxMaxPortable(x) }
 

@@ -73,7 +73,7 @@ func generate() (asm.Files, error) {
 			f.declare(&declarations, s.Name)
 		}
 	}
-	tiles := []family{newFamily(isas[0].tileBlocks(), "", nil), newFamily([]tileRow{{isas[0]}}, "", nil), newFamily([]tileColumns{{isas[0]}}, "", nil)}
+	tiles := []family{newFamily(isas[0].tileBlocks(), "", nil), newFamily([]tileRow{{isas[0]}}, "", nil), newFamily([]tileColumns{{isas[0]}}, "", nil), newFamily([]roundRows{{isas[0]}}, "", nil)}
 	files["amx_amd64.s"] = assembly(isas[0], tiles)
 	for _, f := range tiles {
 		f.declare(&declarations, "amx")

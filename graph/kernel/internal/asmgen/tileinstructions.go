@@ -93,8 +93,17 @@ func multiplyTiles(b, a, sum int) string {
 }
 
 // roundTwo writes VCVTNE2PS2BF16: the register to gets the bfloat16 of 16 float32 in memory and, in
-// its upper half, those of the register high. All three registers are among the first eight.
+// its upper half, those of the register high. All registers are among the first eight.
 func roundTwo(base string, high, to int) string {
-	code := []byte{0x62, 0xf2, byte((^high&15)<<3 | 1<<2 | ppF2), 0x48, 0x72, byte(to<<3 | generalRegister(base))}
-	return asWords(code, fmt.Sprintf("VCVTNE2PS2BF16 (%s), Z%d, Z%d", base, high, to))
+	return asWords(encodeRoundTwo(generalRegister(base), high, to), fmt.Sprintf("VCVTNE2PS2BF16 (%s), Z%d, Z%d", base, high, to))
+}
+
+// roundPair does the same for 16 float32 in a register.
+func roundPair(low, high, to int) string {
+	return asWords(encodeRoundTwo(3<<6|low, high, to), fmt.Sprintf("VCVTNE2PS2BF16 Z%d, Z%d, Z%d", low, high, to))
+}
+
+// encodeRoundTwo encodes EVEX.512.F2.0F38.W0 72 /r; rm holds mode and register of the last operand.
+func encodeRoundTwo(rm, high, to int) []byte {
+	return []byte{0x62, 0xf2, byte((^high&15)<<3 | 1<<2 | ppF2), 0x48, 0x72, byte(to<<3 | rm)}
 }

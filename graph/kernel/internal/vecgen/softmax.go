@@ -62,12 +62,13 @@ var softmaxRoutines = []routine{
 }
 
 var distancesMax = routine{
-	signature: "DistancesMax(x []T, slope, far T) (largest T)",
-	doc:       "x = x - slope * (far - i) for element i, and the largest of the results; NaN is passed over.",
+	signature: "DistancesMax(x []T, scale, slope, far T) (largest T)",
+	doc:       "x = scale * x - slope * (far - i) for element i, and the largest of the results; NaN is passed over.",
 	unroll:    1, scratch: "x none t", kept: "distance", constants: "minusInf count lanesSingle",
 	start: "VSUBPS count, far, distance",
 	work: `
 		loadOr x, minusInf@none, x
+		VMULPS scale, x, x
 		VMOVAPS distance, t
 		VFNMADD231PS slope, t, x
 		VSUBPS lanesSingle, distance, distance
@@ -91,12 +92,13 @@ var expSingleSum = routine{
 }
 
 var softmaxGradient = routine{
-	signature: "SoftmaxGradient(prob, dprob []T, slope, far, shift, delta T)",
-	doc:       "p = exp(p - slope * (far - i) - shift) for element i, see expSingle, and dp = p * (dp - delta).",
+	signature: "SoftmaxGradient(prob, dprob []T, scale, slope, far, shift, delta T)",
+	doc:       "p = exp(scale * p - slope * (far - i) - shift) for element i, see expSingle, and dp = p * (dp - delta).",
 	unroll:    1, scratch: "x t f p", kept: "distance", constants: expSingleConstants + "count lanesSingle",
 	start: "VSUBPS count, far, distance",
 	work: `
 		load prob, x
+		VMULPS scale, x, x
 		VFNMADD231PS slope, distance, x
 		VSUBPS lanesSingle, distance, distance
 		VSUBPS shift, x, x
