@@ -29,6 +29,7 @@ type State struct {
 	ConfigDigest      string            `json:"config_digest"`      // SHA-256 of the resolved run config without out and the keys of ranks; lower-case hex
 	Run               string            `json:"run,omitempty"`      // the run's identity; "": saved by an earlier program, which had none
 	Numerics          int               `json:"numerics,omitempty"` // version of the arithmetic of the training so far, graph.Numerics; 0: saved before it had versions
+	Path              string            `json:"path,omitempty"`     // the processor's instructions that the training so far depends on, graph.PathOf; "": on a GPU, or saved by an earlier program
 	Seed              uint64            `json:"seed"`
 	OptimizerSteps    int               `json:"optimizer_steps"`      // updates applied; the t of Adam's bias correction
 	BadSteps          int               `json:"bad_steps"`            // updates skipped because the loss or the gradient was not finite

@@ -5,6 +5,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/graph/kernel"
 )
 
 // Precision says how activations are stored and matrices multiplied: FP32, TF32 or BF16. On the
@@ -20,6 +21,11 @@ const (
 
 // Precisions lists all precisions.
 func Precisions() []Precision { return cuda.Precisions() }
+
+// PathOf returns the name of the processor's instructions that results on the CPU in a precision
+// depend on: avx512, avx2 or portable, or in BF16, where the processor has AMX, amx. On machines with
+// the same path results have the same bits.
+func PathOf(p Precision) string { return kernel.PathOf(p == BF16) }
 
 // A Primitive may implement these interfaces to choose the type of its output on a device.
 type (

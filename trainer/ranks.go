@@ -11,7 +11,6 @@ import (
 
 	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/trainer/learner"
 )
@@ -52,7 +51,7 @@ func (t *Trainer) agree(context.Context) error {
 		{Name: "program", Value: program},
 		{Name: "config", Value: digest},
 		{Name: "corpus", Value: t.corpus.Fingerprint},
-		{Name: "vector instructions", Value: kernel.Path()},
+		{Name: "vector instructions", Value: graph.PathOf(graph.Precision(t.run.Device.Precision))},
 		{Name: "device.threads", Value: strconv.Itoa(t.run.Device.Threads)},
 	})
 }

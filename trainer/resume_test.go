@@ -120,6 +120,23 @@ func TestResumeAcrossNumerics(t *testing.T) {
 	require.Equal(t, graph.Numerics, last(t, out).State.Numerics)
 }
 
+// TestResumeOnAnotherPath: a checkpoint that was trained with other instructions of the processor
+// resumes, and the run warns that its losses differ from those of that machine.
+func TestResumeOnAnotherPath(t *testing.T) {
+	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
+	interrupt(t, smallest(t, text, out), 5, trainer.Options{})
+	old := last(t, out).State
+	path := graph.PathOf(graph.FP32)
+	require.Equal(t, path, old.Path)
+	old.Path = "amx"
+	require.NoError(t, checkpoint.Disk{}.Amend(out, old))
+	report := &listener{}
+	train(t, smallest(t, text, out), trainer.Options{Resume: trainer.ResumeAuto, Report: report})
+	require.Len(t, report.warnings, 1)
+	require.Contains(t, report.warnings[0], "other instructions of the processor (amx, here "+path+")")
+	require.Equal(t, path, last(t, out).State.Path)
+}
+
 // TestFallBackNamesTheStep: if the newest checkpoint is damaged, every way to start from the run
 // says which step is used.
 func TestFallBackNamesTheStep(t *testing.T) {
