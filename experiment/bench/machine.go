@@ -6,7 +6,10 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/shirou/gopsutil/v4/cpu"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
@@ -16,10 +19,13 @@ import (
 // GPU's peak is not measured but taken from its data sheet.
 type Machine struct {
 	Threads    int             `json:"threads"`
-	PeakGFLOPS float64         `json:"peak_gflops"`         // by our matrix product of peakSide^3 in that precision; 0: unknown
-	CopyGBs    float64         `json:"copy_gb_s,omitempty"` // bytes read plus bytes written
-	GPU        string          `json:"gpu,omitempty"`       // its name, if models train on a GPU
-	Precision  graph.Precision `json:"precision,omitempty"` // in which models compute; "": float32
+	PeakGFLOPS float64         `json:"peak_gflops"`          // by our matrix product of peakSide^3 in that precision; 0: unknown
+	CopyGBs    float64         `json:"copy_gb_s,omitempty"`  // bytes read plus bytes written
+	Processor  string          `json:"processor,omitempty"`  // its model name
+	Multiplies string          `json:"multiplies,omitempty"` // by which instructions, kernel.Instructions
+	Path       string          `json:"path,omitempty"`       // graph.PathOf the precision
+	GPU        string          `json:"gpu,omitempty"`        // its name, if models train on a GPU
+	Precision  graph.Precision `json:"precision,omitempty"`  // in which models compute; "": float32
 }
 
 // The sizes in the two measurements: the copy is far larger than any cache.
@@ -34,7 +40,7 @@ func newMachine(t Target, peak float64) (*Machine, error) {
 	if t.Threads == 0 {
 		t.Threads = runtime.GOMAXPROCS(0)
 	}
-	m := &Machine{Threads: t.Threads, Precision: t.Precision}
+	m := &Machine{Threads: t.Threads, Precision: t.Precision, Processor: processorName(), Multiplies: kernel.Instructions(), Path: graph.PathOf(t.Precision)}
 	if t.onGPU() {
 		name, err := gpuName(t.Device)
 		if err != nil {
@@ -49,6 +55,15 @@ func newMachine(t Target, peak float64) (*Machine, error) {
 		m.GPU, m.Precision, m.PeakGFLOPS = name, t.Precision, 1e3*peak
 	}
 	return m, nil
+}
+
+// processorName returns the processor's model name, "" where it is not known.
+func processorName() string {
+	all, err := cpu.Info()
+	if err != nil || len(all) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(all[0].ModelName)
 }
 
 // precision returns the type of the numbers that are multiplied.

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/residua-go/residua/figure"
 )
@@ -24,6 +25,9 @@ func (m *Machine) String() string {
 		text := fmt.Sprintf("machine: %d threads, peak %.0f GFLOPS (measured: a %s matrix product of %d^3)", m.Threads, m.PeakGFLOPS, m.precision(), peakSide)
 		if m.CopyGBs > 0 {
 			text += fmt.Sprintf(", copy %.1f GB/s (read and written)", m.CopyGBs)
+		}
+		if m.Multiplies != "" {
+			text += "\n" + strings.TrimSpace(m.Processor+" multiplies "+m.Multiplies)
 		}
 		return text + "\n"
 	case m.PeakGFLOPS == 0:

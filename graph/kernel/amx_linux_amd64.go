@@ -10,10 +10,10 @@ import (
 // tilesMissing says why products of bfloat16 do not use AMX, or is empty if they do.
 var tilesMissing = requestTiles()
 
-// requestTiles looks whether the processor has AMX for bfloat16 and the system saves its state (bits
-// 17 and 18 of XCR0), and asks Linux for the permission to use it. The permission is the process's:
-// it holds for all threads and for children by fork, and is lost by exec. Linux refuses it where a
-// thread has a signal stack too small for tiles, which can only be one of C.
+// requestTiles looks whether the processor has AMX for bfloat16 and the system saves its state
+// (bits 17 and 18 of XCR0), and asks Linux for the permission to use it. The permission is the
+// process's: it holds for all threads and for children by fork, and is lost by exec. Linux refuses
+// it where a thread has a signal stack too small for tiles, which can only be one of C.
 func requestTiles() (missing string) {
 	const (
 		states        = 1<<17 | 1<<18

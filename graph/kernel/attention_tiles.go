@@ -4,12 +4,12 @@ import "unsafe"
 
 // Attention on path amx: queries, keys, values, P, dout and dS are rounded to bfloat16 and
 // multiplied by tiles, with sums, softmax and maxima in float32. The spans of queries and keys and
-// all that happens to scores are those of the other paths; only the products differ. P and dS are
+// all that happens to scores stay as on other paths; only the products differ. P and dS are
 // zero where a query does not see a key, so products may take whole tiles of 16 queries and 32 keys
 // up to the diagonal.
 
-// attentionTileQueries is the number of queries of a block, a multiple of the 32 rows that a step of
-// P^T dout takes.
+// attentionTileQueries is the number of queries of a block, a multiple of the 32 rows that a step
+// of P^T dout takes.
 const attentionTileQueries = 96
 
 // attentionTileStride is the distance between rows of P and dS in bfloat16.
@@ -68,8 +68,8 @@ func (a *Attention[T]) planTileWorker(w *attentionTileWorker) {
 	}
 }
 
-// prepareTiles rounds and packs the tokens i0:i1 of a pair, which start at a multiple of 32, for the
-// products; with all also their keys and values.
+// prepareTiles rounds and packs the tokens i0:i1 of a pair, which start at a multiple of 32, for
+// the products; with all also their keys and values.
 func (a *Attention[T]) prepareTiles(v *attentionView[T], i0, i1 int, all bool) {
 	s := &v.tiles
 	rotated := a.rope.base != 0
@@ -128,7 +128,8 @@ func (a *Attention[T]) packTileColumns(panels []float32, x []BFloat16, i0, i1 in
 	}
 }
 
-// packTilePairs packs rows i0:i1 of x [seq, Dh], and those up to a multiple of 32, as pairs of rows.
+// packTilePairs packs rows i0:i1 of x [seq, Dh], and those up to a multiple of 32, as pairs of
+// rows.
 func (a *Attention[T]) packTilePairs(panels []float32, x []BFloat16, i0, i1 int) {
 	dim, distance := a.sumDim, a.tilePairs()
 	for i := i0; i < upToTile(i1); i += 2 {
@@ -215,8 +216,8 @@ func roundRows(kernels *microkernels, to []BFloat16, ds int, from []float32, ss,
 	}
 }
 
-// multiplyTileRows computes y [queries, Dh] (+)= p [queries, keys] x [keys, Dh] for P or dS and pairs
-// of x's rows.
+// multiplyTileRows computes y [queries, Dh] (+)= p [queries, keys] x [keys, Dh] for P or dS and
+// pairs of x's rows.
 func (a *Attention[T]) multiplyTileRows(w *attentionWorker[T], p []BFloat16, pairs []float32, s attentionSpan, y []T, add bool) {
 	dim, calls := a.sumDim, 0
 	for r := 0; r < s.i1-s.i0; r += tileRows {
@@ -238,8 +239,8 @@ func (a *Attention[T]) multiplyTileRows(w *attentionWorker[T], p []BFloat16, pai
 	runTileBlocks(a.tiles, w.tiles.calls[:calls])
 }
 
-// multiplyTileColumns computes y [keys, Dh] (+)= p^T [keys, queries] x [queries, Dh] for P or dS: it
-// adds to y for the keys before the block of queries, and overwrites y for those in it.
+// multiplyTileColumns computes y [keys, Dh] (+)= p^T [keys, queries] x [queries, Dh] for P or dS:
+// it adds to y for the keys before the block of queries, and overwrites y for those in it.
 func (a *Attention[T]) multiplyTileColumns(w *attentionWorker[T], p []BFloat16, pairs []float32, s attentionSpan, y []T) {
 	const tile = tileRows * tileK
 	dim, steps := a.sumDim, upToTile(s.i1-s.i0)/tileK

@@ -53,8 +53,8 @@ func runTileAttention(t *testing.T, on path, threads int, c attentionCase, qkv, 
 	return r
 }
 
-// TestAttentionTiles compares attention by tiles with the float64 reference, within the roundings of
-// P and dS to bfloat16; and, for any number of threads, with the portable form to the bit.
+// TestAttentionTiles compares attention by tiles with the float64 reference, within the roundings
+// of P and dS to bfloat16; and, for any number of threads, with the portable form to the bit.
 func TestAttentionTiles(t *testing.T) {
 	for _, c := range attentionTileCases() {
 		t.Run(c.String(), func(t *testing.T) {

@@ -13,11 +13,17 @@ func detectPairs() path {
 	switch {
 	case tilesMissing == "":
 		return amx
-	case machinePath == avx512 && !cpu.X86.HasAVX512BF16:
-		return avx2
+	case machinePath == avx512 && (vendor() == intel || !cpu.X86.HasAVX512BF16):
+		return avx512Split
 	}
 	return machinePath
 }
+
+// intel is what vendor returns for Intel's processors: "ntel", the end of "GenuineIntel".
+const intel = 0x6c65746e
+
+// vendor returns the last four bytes of the name of the processor's maker.
+func vendor() uint32
 
 // fastRoundBFloat16 rounds the first n elements on a fast path.
 func fastRoundBFloat16(p path, dst []BFloat16, src []float32, n int) {
@@ -49,9 +55,12 @@ func fastInterleave(p path, dst, even, odd []BFloat16, n int) {
 
 // runFastPairs runs one tile of pairs on a fast path.
 func (t *tile[T]) runFastPairs(p path, rows, vecs int, transposed, partial bool) {
-	if p >= avx512 {
+	switch p {
+	case avx512Split:
+		avx512SplitTile(rows, vecs, transposed, t.float32())
+	case avx512:
 		avx512PairTile(rows, vecs, transposed, t.float32())
-	} else {
+	default:
 		avx2PairTile(rows, vecs, transposed, partial, t.float32())
 	}
 }

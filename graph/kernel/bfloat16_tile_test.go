@@ -8,16 +8,17 @@ import (
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/cpu"
 
 	"github.com/residua-go/residua/internal/longtest"
 )
 
 // forEachPairPath runs f on every path for bfloat16 that this machine has.
 func forEachPairPath(t *testing.T, f func(t *testing.T, p path)) {
-	for _, p := range []path{portable, avx2, avx512} {
-		t.Run(pathNames[p], func(t *testing.T) {
-			if p > machinePairs {
-				t.Skip("this processor lacks products of bfloat16 by " + pathNames[p])
+	for _, p := range []path{portable, avx2, avx512Split, avx512} {
+		t.Run(p.String(), func(t *testing.T) {
+			if lacks := machinePath < min(p, avx512) || p == avx512 && !cpu.X86.HasAVX512BF16; lacks {
+				t.Skip("this processor lacks products of bfloat16 by " + p.String())
 			}
 			f(t, p)
 		})

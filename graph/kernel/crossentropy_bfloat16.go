@@ -118,8 +118,8 @@ func (k *CrossEntropyBFloat16) differentiates() bool {
 func (k *CrossEntropyBFloat16) tile() int { return choose(k.tiled(), tileRows, lossTile) }
 
 // tiled tells whether products are computed by AMX. These are so fast that the rest counts: then
-// exponentials are computed in float32 instead of float64, to 1.1 units in the last place, and Scale
-// is applied to logits and dlogits in cache instead of to the products.
+// exponentials are computed in float32 instead of float64, to 1.1 units in the last place, and
+// Scale is applied to logits and dlogits in cache instead of to the products.
 func (k *CrossEntropyBFloat16) tiled() bool {
 	kernels := k.operands.Logits.kernels
 	return kernels != nil && kernels.tiles

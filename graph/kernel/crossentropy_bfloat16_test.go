@@ -92,8 +92,8 @@ func TestCrossEntropyBFloat16HasTheSameBits(t *testing.T) {
 	}
 }
 
-// TestCrossEntropyBFloat16OnEveryPath: but for path amx, products have the same bits and exponentials
-// are within half a unit in the last place.
+// TestCrossEntropyBFloat16OnEveryPath: but for path amx, products have the same bits and
+// exponentials are within half a unit in the last place.
 func TestCrossEntropyBFloat16OnEveryPath(t *testing.T) {
 	c := crossEntropyCase{67, 31, 2*lossSlice + 5, false, 1, 0.1, 5}
 	want := newHalfLoss(nil, crossEntropyInputs[float32](c), portable)

@@ -105,9 +105,9 @@ func (t *packer) run(memory *arena, first, n int) PackedBFloat16 {
 	return t.packed
 }
 
-// panelPairs returns the distance between panels, in rows of pairs. Tiles read k up to a multiple of
-// 32. The distance is odd: panels at a distance that is a power of two would compete for the same
-// cache lines.
+// panelPairs returns the distance between panels, in rows of pairs. Tiles read k up to a multiple
+// of 32. The distance is odd: panels at a distance that is a power of two would compete for the
+// same cache lines.
 func panelPairs(k int) int { return (k+tileK-1)/tileK*tileK/2 | 1 }
 
 // Part packs the panels [lo, hi).

@@ -15,9 +15,9 @@ const (
 	tileCall    = 8 << 20   // products of elements in a call, at most: some 20 microseconds
 )
 
-// tileProduct is a pairProduct by AMX on one goroutine. Each element of C is a sum over the whole of
-// k in the order of sumTiles. If alpha and beta are 1 it begins at the old content (or addend), and
-// otherwise it begins at zero, and C = alpha sum + beta C follows.
+// tileProduct is a pairProduct by AMX on one goroutine. Each element of C is a sum over the whole
+// of k in the order of sumTiles. If alpha and beta are 1 it begins at the old content (or addend),
+// and otherwise it begins at zero, and C = alpha sum + beta C follows.
 type tileProduct[C Stored] struct {
 	pairProduct[C]
 	packed  PackedBFloat16

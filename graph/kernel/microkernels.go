@@ -11,12 +11,13 @@ const (
 	portable
 	avx2
 	avx512
+	avx512Split // products of bfloat16 alone: the bits of avx512 without VDPBF16PS
 	amx         // products of bfloat16 alone; everything else is avx512 then
 	amxPortable // the same bits without the instructions, for tests
 )
 
 func (p path) String() string {
-	return map[path]string{portable: "portable", avx2: "avx2", avx512: "avx512", amx: "amx", amxPortable: "amx in Go"}[p]
+	return map[path]string{portable: "portable", avx2: "avx2", avx512: "avx512", avx512Split: "avx512 without VDPBF16PS", amx: "amx", amxPortable: "amx in Go"}[p]
 }
 
 // Path returns the name of the fastest micro-kernels that this machine has: avx512, avx2 or
@@ -34,6 +35,19 @@ func PathOf(bfloat16 bool) string {
 	}
 	return Path()
 }
+
+// Instructions says by which of the processor's instructions matrices are multiplied, in float32
+// and in bfloat16, and why bfloat16 is not multiplied by AMX if it is not.
+func Instructions() string {
+	text := "float32 by " + Path() + ", bfloat16 by "
+	if machinePairs == amx {
+		return text + "AMX"
+	}
+	return text + pairInstructions[machinePairs] + " (not by AMX: " + tilesMissing + ")"
+}
+
+// pairInstructions are the names of the instructions by which paths multiply pairs.
+var pairInstructions = map[path]string{portable: "portable", avx2: "avx2", avx512: "VDPBF16PS", avx512Split: "avx512"}
 
 // microkernels describes the micro-kernels of a path. A tile has up to rows[v] rows and a width of
 // v vectors of lanes elements.
@@ -57,7 +71,7 @@ var (
 // kernelsOf returns the micro-kernels of a path for elements of type T: only float32
 // has fast ones.
 func kernelsOf[T Float](p path) *microkernels {
-	if p == fastest || p >= amx {
+	if p == fastest || p > avx512 {
 		p = machinePath
 	}
 	switch {
@@ -76,7 +90,7 @@ func (m *microkernels) width() int { return m.lanes * m.vecs }
 
 // vectors returns the path of the functions for rows that products need.
 func (m *microkernels) vectors() path {
-	if m.tiles {
+	if m.path > avx512 {
 		return machinePath
 	}
 	return m.path

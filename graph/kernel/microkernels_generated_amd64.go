@@ -724,6 +724,272 @@ func avx512Interleave(dst *float32, src, odd *BFloat16, n int)
 //go:noescape
 func avx512Pairsn1x4(t *tile[float32])
 
+// avx512SplitTile runs the micro-kernel that splits pairs for tiles of rows x vecs vectors.
+func avx512SplitTile(rows, vecs int, transposed bool, t *tile[float32]) {
+	switch rows<<2 | (vecs-1)<<1 | bit(transposed) {
+	case 4:
+		avx512Splitn1x1(t)
+	case 5:
+		avx512Splitt1x1(t)
+	case 8:
+		avx512Splitn2x1(t)
+	case 9:
+		avx512Splitt2x1(t)
+	case 12:
+		avx512Splitn3x1(t)
+	case 13:
+		avx512Splitt3x1(t)
+	case 16:
+		avx512Splitn4x1(t)
+	case 17:
+		avx512Splitt4x1(t)
+	case 20:
+		avx512Splitn5x1(t)
+	case 21:
+		avx512Splitt5x1(t)
+	case 24:
+		avx512Splitn6x1(t)
+	case 25:
+		avx512Splitt6x1(t)
+	case 28:
+		avx512Splitn7x1(t)
+	case 29:
+		avx512Splitt7x1(t)
+	case 32:
+		avx512Splitn8x1(t)
+	case 33:
+		avx512Splitt8x1(t)
+	case 36:
+		avx512Splitn9x1(t)
+	case 37:
+		avx512Splitt9x1(t)
+	case 40:
+		avx512Splitn10x1(t)
+	case 41:
+		avx512Splitt10x1(t)
+	case 44:
+		avx512Splitn11x1(t)
+	case 45:
+		avx512Splitt11x1(t)
+	case 48:
+		avx512Splitn12x1(t)
+	case 49:
+		avx512Splitt12x1(t)
+	case 52:
+		avx512Splitn13x1(t)
+	case 53:
+		avx512Splitt13x1(t)
+	case 56:
+		avx512Splitn14x1(t)
+	case 57:
+		avx512Splitt14x1(t)
+	case 6:
+		avx512Splitn1x2(t)
+	case 7:
+		avx512Splitt1x2(t)
+	case 10:
+		avx512Splitn2x2(t)
+	case 11:
+		avx512Splitt2x2(t)
+	case 14:
+		avx512Splitn3x2(t)
+	case 15:
+		avx512Splitt3x2(t)
+	case 18:
+		avx512Splitn4x2(t)
+	case 19:
+		avx512Splitt4x2(t)
+	case 22:
+		avx512Splitn5x2(t)
+	case 23:
+		avx512Splitt5x2(t)
+	case 26:
+		avx512Splitn6x2(t)
+	case 27:
+		avx512Splitt6x2(t)
+	case 30:
+		avx512Splitn7x2(t)
+	case 31:
+		avx512Splitt7x2(t)
+	case 34:
+		avx512Splitn8x2(t)
+	case 35:
+		avx512Splitt8x2(t)
+	case 38:
+		avx512Splitn9x2(t)
+	case 39:
+		avx512Splitt9x2(t)
+	case 42:
+		avx512Splitn10x2(t)
+	case 43:
+		avx512Splitt10x2(t)
+	case 46:
+		avx512Splitn11x2(t)
+	case 47:
+		avx512Splitt11x2(t)
+	case 50:
+		avx512Splitn12x2(t)
+	case 51:
+		avx512Splitt12x2(t)
+	}
+}
+
+//go:noescape
+func avx512Splitn1x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitt1x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitn2x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitt2x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitn3x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitt3x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitn4x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitt4x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitn5x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitt5x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitn6x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitt6x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitn7x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitt7x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitn8x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitt8x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitn9x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitt9x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitn10x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitt10x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitn11x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitt11x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitn12x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitt12x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitn13x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitt13x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitn14x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitt14x1(t *tile[float32])
+
+//go:noescape
+func avx512Splitn1x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitt1x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitn2x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitt2x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitn3x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitt3x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitn4x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitt4x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitn5x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitt5x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitn6x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitt6x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitn7x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitt7x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitn8x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitt8x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitn9x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitt9x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitn10x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitt10x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitn11x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitt11x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitn12x2(t *tile[float32])
+
+//go:noescape
+func avx512Splitt12x2(t *tile[float32])
+
 //go:noescape
 func avx512Multiply16(t *weightsTile)
 

@@ -136,8 +136,8 @@ func (t *tileBlock) pairs(from unsafe.Pointer, bytes int) *[2]BFloat16 {
 	return (*[2]BFloat16)(unsafe.Add(from, bytes))
 }
 
-// sumTiles adds to c what TDPBF16PS adds to an element of its sum, bit for bit but for the bits of a
-// NaN: of 16 pairs of a, and 16 pairs of b that are bs bytes apart, it sums the products of first
+// sumTiles adds to c what TDPBF16PS adds to an element of its sum, bit for bit but for the bits of
+// a NaN: of 16 pairs of a, and 16 pairs of b that are bs bytes apart, it sums the products of first
 // elements apart from those of second ones,
 //
 //	e <- fma(a_0, b_0, e);   o <- fma(a_1, b_1, o)

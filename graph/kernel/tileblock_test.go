@@ -101,8 +101,8 @@ func (o *tileOperands) draw(r *rand.Rand, kind int) {
 	}
 }
 
-// TestTileBlocks compares TDPBF16PS, as the micro-kernels use it, with sumTiles: every micro-kernel,
-// shapes of tiles, a tail, sums that begin at D, and numbers of all kinds.
+// TestTileBlocks compares TDPBF16PS, as the micro-kernels use it, with sumTiles: every
+// micro-kernel, shapes of tiles, a tail, sums that begin at D, and numbers of all kinds.
 func TestTileBlocks(t *testing.T) {
 	needTiles(t)
 	rounds := 3000

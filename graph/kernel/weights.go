@@ -43,7 +43,7 @@ type Weights struct {
 
 // NewWeights converts b [k, n], which is stored as [n, k] if transposed.
 func NewWeights(p *Pool, format WeightFormat, b []float32, k, n int, transposed bool) *Weights {
-	return newWeights(p, format, b, k, n, transposed, machinePairs == avx512)
+	return newWeights(p, format, b, k, n, transposed, machinePairs == avx512 || machinePairs == amx)
 }
 
 func newWeights(p *Pool, format WeightFormat, b []float32, k, n int, transposed, pairs bool) *Weights {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/residua-go/residua/graph/kernel/internal/asm"
 )
@@ -20,7 +21,8 @@ func (s isa) bfloat16() []family {
 		newFamily(s.conversions(), "", nil),
 	}
 	if s.Masks {
-		families = append(families, newFamily([]microkernel{s.twoPanels()}, "", nil))
+		families = append(families, newFamily([]microkernel{s.twoPanels()}, "", nil),
+			newFamily(s.splitTiles(), strings.Replace(strings.ReplaceAll(chooser, "PairTile", "SplitTile"), "micro-kernel of pairs", "micro-kernel that splits pairs", 1), microkernel.choice))
 	}
 	return families
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 
@@ -19,7 +20,7 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 // TestRegisters checks that no micro-kernel uses a register for two things at a time.
 func TestRegisters(t *testing.T) {
 	for _, s := range isas {
-		for _, k := range append(s.kernels(), s.tiles(s.pairRows, true)...) {
+		for _, k := range slices.Concat(s.kernels(), s.tiles(s.pairRows, true), s.splitTiles()) {
 			used := map[string]bool{}
 			claim := func(register string) {
 				assert.False(t, used[register], "%s: %s twice", k.name(), register)

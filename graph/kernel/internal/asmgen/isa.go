@@ -13,10 +13,12 @@ type isa struct {
 	maxRows  [3]int // rows of the largest tile, by the number of vectors in a row
 	dotRows  int    // rows of the largest tile of dot
 	pairRows [3]int // rows of the largest tile for pairs of bfloat16
+
+	splitRows [3]int // the same for the form that splits pairs, if there are two
 }
 
 var isas = []isa{
-	{ISA: asm.AVX512, maxRows: [3]int{1: 14, 2: 14}, dotRows: 4, pairRows: [3]int{1: 14, 2: 14}},
+	{ISA: asm.AVX512, maxRows: [3]int{1: 14, 2: 14}, dotRows: 4, pairRows: [3]int{1: 14, 2: 14}, splitRows: [3]int{1: 14, 2: 12}},
 	{ISA: asm.AVX2, maxRows: [3]int{1: 12, 2: 6}, dotRows: 2, pairRows: [3]int{1: 8, 2: 4}},
 }
 

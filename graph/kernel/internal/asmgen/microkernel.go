@@ -14,6 +14,7 @@ type microkernel struct {
 	masked     bool // the last vector of a row is partial (only used if the isa lacks mask registers)
 	pairs      bool // the elements of A and B are pairs of bfloat16 along k (pairs.go)
 	half       bool // writes the form for rows of half a vector, see halves
+	split      bool // splits pairs although the isa could multiply them
 }
 
 // kernels lists the micro-kernels of an instruction set for float32.
@@ -28,12 +29,22 @@ func (s isa) tiles(maxRows [3]int, pairs bool) []microkernel {
 	for vecs := 1; vecs <= panelVecs; vecs++ {
 		for rows := 1; rows <= maxRows[vecs]; rows++ {
 			for _, transposed := range []bool{false, true} {
-				list = append(list, microkernel{s, rows, vecs, transposed, false, pairs, false})
+				list = append(list, microkernel{isa: s, rows: rows, vecs: vecs, transposed: transposed, pairs: pairs})
 				if !s.Masks {
-					list = append(list, microkernel{s, rows, vecs, transposed, true, pairs, false})
+					list = append(list, microkernel{isa: s, rows: rows, vecs: vecs, transposed: transposed, masked: true, pairs: pairs})
 				}
 			}
 		}
+	}
+	return list
+}
+
+// splitTiles lists the micro-kernels that split pairs of an instruction set that could multiply
+// them.
+func (s isa) splitTiles() []microkernel {
+	list := s.tiles(s.splitRows, true)
+	for i := range list {
+		list[i].split = true
 	}
 	return list
 }
@@ -47,7 +58,10 @@ func (k microkernel) name() string {
 	if k.masked {
 		mask = "m"
 	}
-	if k.pairs {
+	switch {
+	case k.split:
+		form = "Split" + form
+	case k.pairs:
 		form = "Pairs" + form
 	}
 	return fmt.Sprintf("%s%s%dx%d%s", k.isa.Name, form, k.rows, k.vecs, mask)

@@ -10,11 +10,13 @@ import (
 // The micro-kernels of bfloat16 read pairs of elements along k as one 32-bit element, the even one
 // in the lower half. With AVX-512 they need AVX512_BF16, whose VDPBF16PS adds the odd product to a
 // float32, then the even one, each by a fused multiply-add, with denormals flushed to zero in
-// operands and results. AVX2 does the same step by step: it splits each pair into two float32, and
-// has the processor flush denormals while it sums.
+// operands and results. A second form, which AVX2 has alone, does the same step by step: it splits
+// each pair into two float32, and has the processor flush denormals while it sums. Intel's
+// processors take four times as long for a VDPBF16PS as for a fused multiply-add, so that the
+// second form is faster there.
 
 // splits tells whether the kernel splits pairs.
-func (k microkernel) splits() bool { return k.pairs && !k.Masks }
+func (k microkernel) splits() bool { return k.pairs && (k.split || !k.Masks) }
 
 // Where the processor's floating-point states lie on the stack.
 const (
@@ -31,8 +33,11 @@ func (k microkernel) upper() string     { return k.free(2) } // the mask of the 
 
 // emitSplitArguments prepares the mask of upper halves and the two floating-point states.
 func (k microkernel) emitSplitArguments(w *asm.Writer) {
-	w.List(`
-		VPCMPEQD upper, upper, upper
+	ones := "VPCMPEQD upper, upper, upper"
+	if k.Masks {
+		ones = "VPTERNLOGD $0xff, upper, upper, upper"
+	}
+	w.List(ones+`
 		VPSLLD $16, upper, upper
 		STMXCSR usual-24(SP)
 		MOVL usual-24(SP), CX
@@ -41,9 +46,17 @@ func (k microkernel) emitSplitArguments(w *asm.Writer) {
 	`, asm.Names{"upper": k.upper()})
 }
 
+// and returns the name of the bitwise and.
+func (k microkernel) and() string {
+	if k.Masks {
+		return "VPANDD"
+	}
+	return "VPAND"
+}
+
 func (k microkernel) emitSplitB(w *asm.Writer) {
 	for v := range k.vecs {
-		w.Op("VPAND", k.upper(), k.b(v), k.bOdd(v))
+		w.Op(k.and(), k.upper(), k.b(v), k.bOdd(v))
 		w.Op("VPSLLD", "$16", k.b(v), k.b(v))
 	}
 }
@@ -51,9 +64,9 @@ func (k microkernel) emitSplitB(w *asm.Writer) {
 func (k microkernel) emitSplitProducts(w *asm.Writer, r int) {
 	w.List(`
 		VBROADCASTSS a, even
-		VPAND upper, even, odd
+		and upper, even, odd
 		VPSLLD $16, even, even
-	`, asm.Names{"a": k.a(r), "even": k.aEven(), "odd": k.aOdd(), "upper": k.upper()})
+	`, asm.Names{"and": k.and(), "a": k.a(r), "even": k.aEven(), "odd": k.aOdd(), "upper": k.upper()})
 	for v := range k.vecs {
 		w.Op("VFMADD231PS", k.bOdd(v), k.aOdd(), k.acc(r, v))
 	}

@@ -11,13 +11,14 @@ import (
 var tileBlockFields = []string{"a", "b", "c", "d", "tail", "sums", "as", "ak", "bs", "bk", "cs", "steps", "blocks", "an", "bn", "cn", "tn", "sn", "keep", "rows", "columns"}
 
 // tileBlock is a micro-kernel by AMX: it computes blocks of 16 rows and one or two tiles of columns
-// of C, one after another, for each of several calls with the same shapes. It configures the tiles at its beginning and releases them before it
-// returns, and calls nothing, so that Go never stops it in between (runtime.isAsyncSafePoint refuses
-// assembly). The kernel of the operating system keeps tiles over interrupts.
+// of C, one after another, for each of several calls with the same shapes. It configures the tiles
+// at its beginning and releases them before it returns, and calls nothing, so that Go never stops
+// it in between (runtime.isAsyncSafePoint refuses assembly). The kernel of the operating system
+// keeps tiles over interrupts.
 //
 // A processor renames a tile when it is loaded. Where both threads of a core are in use, few
-// physical tiles are left, and a load waits for an older one. So the kernel with the fewest tiles in
-// use is the fastest: one of A, and one that both of B take in turns.
+// physical tiles are left, and a load waits for an older one. So the kernel with the fewest tiles
+// in use is the fastest: one of A, and one that both of B take in turns.
 type tileBlock struct {
 	isa
 	columns int  // tiles of C

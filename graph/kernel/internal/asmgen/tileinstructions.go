@@ -53,8 +53,8 @@ func tileMemory(pp, tile int, base, index string, bytes int) []byte {
 	return append(code, byte(bytes), byte(bytes>>8), byte(bytes>>16), byte(bytes>>24))
 }
 
-// asWords returns a line of assembly with the bytes of an instruction, and the instruction, with its
-// destination last, in a comment.
+// asWords returns a line of assembly with the bytes of an instruction, and the instruction, with
+// its destination last, in a comment.
 func asWords(code []byte, instruction string) string {
 	var line strings.Builder
 	line.WriteByte('\t')

@@ -26,9 +26,9 @@ func (k tileRow) emit(w *asm.Writer) {
 	w.Return()
 }
 
-// tileColumns makes tiles of an A that is stored [k, rows]: it pairs the elements of two stored rows,
-// then transposes the pairs. Tiles take 16 columns each of 32 stored rows, which are ss elements
-// apart, and are ds elements apart.
+// tileColumns makes tiles of an A that is stored [k, rows]: it pairs the elements of two stored
+// rows, then transposes the pairs. Tiles take 16 columns each of 32 stored rows, which are ss
+// elements apart, and are ds elements apart.
 type tileColumns struct{ isa }
 
 func (tileColumns) signature() string {
