@@ -58,7 +58,9 @@ func (m *machine) program(s shape) (*models.Compiled, error) {
 	if s.tokens > 1 && !s.all {
 		want.LogitsAt = s.rows
 	}
-	p, err := models.Compile(m.spec, s.rows, s.tokens, want, m.options)
+	o := m.options
+	o.RowsAlone = s.tokens == 1 // texts that decode together
+	p, err := models.Compile(m.spec, s.rows, s.tokens, want, o)
 	if err == nil {
 		m.programs[s] = p
 	}

@@ -25,12 +25,14 @@ type Options struct {
 	Precision Precision
 	// Weights is the form in which products read weights on the CPU, for a Store that serves
 	// (Store.Serve); "": float32.
-	Weights  kernel.WeightFormat
-	DType    tensor.Dtype // Float32 or Float64 (checks only); unset: Float32
-	Store    *Store       // holds the parameters; nil: a new one, which draws them by Seed
-	Hooks    Hooks        // named activations to watch or replace
-	Cache    *Cache       // keys and values of earlier tokens, for generation
-	Training bool         // dropout is active
+	Weights kernel.WeightFormat
+	// RowsAlone says that a row's bits must not depend on the number of rows (kernel.Weights).
+	RowsAlone bool
+	DType     tensor.Dtype // Float32 or Float64 (checks only); unset: Float32
+	Store     *Store       // holds the parameters; nil: a new one, which draws them by Seed
+	Hooks     Hooks        // named activations to watch or replace
+	Cache     *Cache       // keys and values of earlier tokens, for generation
+	Training  bool         // dropout is active
 	// Seed seeds the dropout masks and, if Store is nil, the initial parameters. It does not change
 	// a given Store, which has its own seed from NewStore.
 	Seed uint64

@@ -78,6 +78,9 @@ func (p *Program) convertWeights() error {
 		if w == nil {
 			continue
 		}
+		if p.options.RowsAlone {
+			w = w.RowsAlone()
+		}
 		for i, op := range r.ops {
 			op.readWeights(r.inputs[i], w)
 		}

@@ -36,7 +36,8 @@ func (g *Gemm[T]) Run(p *Pool, ta, tb bool, m, n, k int, alpha T, a []T, lda int
 		t.tb, t.b = false, nil
 	}
 	t.product.check()
-	if g.Weights != nil && g.Weights.pairs != nil {
+	if g.Weights != nil && g.Weights.rounds(g.path, m) {
+		g.rounded.gemm.path = g.path
 		runRounded(&g.rounded, p, &t.product)
 		return
 	}

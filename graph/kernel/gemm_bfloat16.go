@@ -51,7 +51,7 @@ func (g *GemmBFloat16[C]) runFrom(p *Pool, q pairProduct[C], b source) {
 		return
 	}
 	g.packer.prepare(p, kernels, b, q.k)
-	step := evenly(q.n, max(sharedPairs/q.k, fewestColumns), kernels.width())
+	step := evenly(q.n, max(sharedPairs/q.k, fewestColumns), choose(b.weights != nil, weightsColumns, kernels.width()))
 	for j := 0; j < q.n; j += step {
 		end := min(q.n, j+step)
 		g.runPart(p, q.part(0, q.m, j, end), g.packer.run(p.common(&g.ownB), j, end-j))

@@ -60,10 +60,12 @@ func (b PackedBFloat16) entry(row, column int) BFloat16 {
 	return pairsOf(b.words[column/width*b.panel+row/2*width+column%width:])[row%2]
 }
 
-// source is the matrix to pack: [k, n], or [n, k] if transposed, in one of two types.
+// source is the matrix to pack: [k, n], or [n, k] if transposed, in one of two types, or Weights in
+// int8.
 type source struct {
 	rows       []BFloat16
 	floats     []float32
+	weights    *Weights
 	ld         int
 	transposed bool
 }
@@ -123,12 +125,45 @@ func (t *packer) Part(worker, lo, hi int) {
 		}
 	}
 	scratch := t.pool.arena(worker, &t.own)
-	if t.source.transposed {
+	switch {
+	case t.source.weights != nil:
+		t.roundWeights(scratch, lo, hi)
+		return
+	case t.source.transposed:
 		t.transposePanels(scratch, first, end)
 		return
 	}
 	for step := panelsTogether * width; first < end; first += step {
 		t.interleaveRows(scratch, first, min(first+step, end))
+	}
+}
+
+// roundWeights packs panels of Weights, whose own panels are twice as wide, a group of rows at a
+// time.
+func (t *packer) roundWeights(scratch *arena, lo, hi int) {
+	const width, size = weightsColumns / 2, weightsGroup * weightsColumns
+	floats := kernelsOf[float32](t.kernels.vectors())
+	space, words := carve[float32](scratch, size, size/2)
+	for panel := lo; panel < hi; {
+		half := panel % 2
+		n := min(2-half, hi-panel)
+		for p := 0; p < t.k; p += weightsGroup {
+			rows := min(weightsGroup, t.k-p)
+			t.source.weights.unpack(floats, space, (t.first/width+panel)/2, p, rows)
+			rounded := pairsOf(words)[:2*rows*width]
+			roundBFloat16(floats.path, rounded, space[:2*rows*width])
+			for i := range n {
+				from, to := rounded[(half+i)*rows*width:], t.packed.words[(panel+i)*t.packed.panel+p/2*width:]
+				for r := 0; r < rows; r += 2 {
+					var odd []BFloat16
+					if r+1 < rows {
+						odd = from[(r+1)*width:][:width]
+					}
+					interleave(floats.path, pairsOf(to[r/2*width:][:width]), from[r*width:][:width], odd)
+				}
+			}
+		}
+		panel += n
 	}
 }
 

@@ -12,12 +12,13 @@ type WeightFormat string
 
 // The formats of Weights.
 const (
-	// WeightsBF16 rounds each entry to the nearest bfloat16: 2 bytes. On processors with
-	// AVX512_BF16 products round their A, too, as in training with GemmBFloat16.
+	// WeightsBF16 rounds each entry to the nearest bfloat16: 2 bytes. On processors with AMX, and on
+	// AMD's with AVX512_BF16, products round their A, too, as in training with GemmBFloat16.
 	WeightsBF16 WeightFormat = "bf16"
 	// WeightsInt8 stores an entry w as the integer q in [-127, 127] with w approximately s q: 1
 	// byte. The scale s, a float32, is max |w| / 127 over a group of 64 entries of one column; q is
-	// the integer nearest to w/s, the even one of two equally near.
+	// the integer nearest to w/s, the even one of two equally near. On processors with AMX products
+	// of more than 4 rows round s q and their A to bfloat16.
 	WeightsInt8 WeightFormat = "int8"
 )
 
@@ -28,8 +29,8 @@ const (
 
 // Weights are the matrix B [k, n] of a product, for inference: products with float32 are summed in
 // float32 (Gemm.Weights). They are stored in panels of 64 columns, each row after row, as a product
-// of few rows reads them. On processors with AVX512_BF16, where products of bfloat16 are faster
-// than those of float32, weights in bfloat16 are stored in pairs, as those products read them.
+// of few rows reads them. On processors where products of bfloat16 are faster than those of
+// float32 (AMX, and AMD's AVX512_BF16), weights in bfloat16 are stored in pairs, as those products read them.
 type Weights struct {
 	format WeightFormat
 	k, n   int
@@ -37,6 +38,7 @@ type Weights struct {
 	bytes  []int8     // [panels, k, 64], too
 	scales []float32  // [panels, groups, 64]
 
+	alone  bool             // see RowsAlone
 	pairs  *WeightsBFloat16 // owns packed, which replaces words; nil: there is none
 	packed PackedBFloat16
 }
@@ -72,6 +74,19 @@ func (w *Weights) pack(p *Pool, b []float32, transposed bool) {
 	memory.LargePages(unsafe.Pointer(unsafe.SliceData(words)), 4*len(words))
 	w.packed = w.pairs.PackFloat32(p, transposed, w.n, w.k, b, choose(transposed, w.k, w.n))
 	w.pairs.packer = packer{} // lets b go
+}
+
+// rounds tells whether products of m rows on a path are computed in bfloat16 (gemm_rounded.go).
+func (w *Weights) rounds(p path, m int) bool {
+	return w.pairs != nil || w.format == WeightsInt8 && !w.alone && m > fewRows && pairKernelsOf(p).tiles
+}
+
+// RowsAlone returns the same weights for products in which the bits of a row must not depend on
+// the number of rows: in int8 they are multiplied in float32 on every processor.
+func (w *Weights) RowsAlone() *Weights {
+	alone := *w
+	alone.alone = true
+	return &alone
 }
 
 // Bytes returns the memory that the entries and scales take.

@@ -154,6 +154,44 @@ func TestWeightsProduct(t *testing.T) {
 	}
 }
 
+// TestWeightsProductByTiles compares products on path amx with products of the entries in float64:
+// many rows of weights in int8 are multiplied by entries rounded to bfloat16, few rows and weights
+// that say so in float32, with the bits of another path. In bf16 a row has the same bits alone as
+// among others.
+func TestWeightsProductByTiles(t *testing.T) {
+	pool := NewPool(2)
+	defer pool.Close()
+	const rows = 37
+	for _, c := range weightsCases() {
+		if c.format == WeightsBF16 && !c.pairs {
+			continue
+		}
+		b, w := c.random()
+		if c.pairs {
+			w = &Weights{format: WeightsBF16, k: c.k, n: c.n, pairs: &WeightsBFloat16{path: amx}}
+			w.packed = w.pairs.PackFloat32(nil, c.transposed, c.n, c.k, b, choose(c.transposed, c.k, c.n))
+		}
+		a := uniformSlice[float32](rand.New(rand.NewPCG(2, 3)), rows*c.k)
+		all := c.product(amx, pool, w, a, rows, c.k)
+		for i := range rows {
+			for j := range c.n {
+				want := 0.0
+				for p := range c.k {
+					want += float64(float32(0.7)) * float64(toBFloat16(a[i*c.k+p]).Float32()) * float64(toBFloat16(w.entry(p, j)).Float32())
+				}
+				require.InDelta(t, want, all[i*c.n+j], 1e-6*float64(c.k), "%v: %d, %d", c, i, j)
+			}
+		}
+		few := c.product(amx, pool, w, a, fewRows, c.k)
+		if c.pairs {
+			require.Equal(t, all[:fewRows*c.n], few, "%v", c)
+			continue
+		}
+		require.Equal(t, c.product(machinePath, pool, w, a, fewRows, c.k), few, "%v", c)
+		require.Equal(t, c.product(machinePath, pool, w, a, rows, c.k), c.product(amx, pool, w.RowsAlone(), a, rows, c.k), "%v", c)
+	}
+}
+
 // TestWeightsRefused checks that Weights panic where they are not possible, as a matrix that is too
 // short does.
 func TestWeightsRefused(t *testing.T) {
