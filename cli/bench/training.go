@@ -80,13 +80,18 @@ func (c *designs) run(ctx context.Context, zoo models.Zoo, out commandline.Outpu
 
 // products is the command that measures matrix products.
 type products struct {
+	Precision graph.Precision `yaml:"precision" default:"fp32" choices:"fp32, bf16" help:"multiply in <P>: fp32, or bf16 with sums in float32"`
 	host
 	bench.PyTorch
 	output
 }
 
 func (c *products) run(ctx context.Context, _ models.Zoo, out commandline.Output) error {
-	return c.measure(ctx, out, bench.Options{Target: c.target()}, &c.PyTorch, "", func(ctx context.Context, b *bench.Bench) error { return b.Products(ctx) })
+	on := c.target()
+	if c.Precision == graph.BF16 {
+		on.Precision = c.Precision
+	}
+	return c.measure(ctx, out, bench.Options{Target: on}, &c.PyTorch, "", func(ctx context.Context, b *bench.Bench) error { return b.Products(ctx) })
 }
 
 // stock is the command that measures a model in stock Gorgonia.

@@ -93,10 +93,7 @@ func (m *Machine) measure(pool *kernel.Pool) {
 		return
 	}
 	square := newProduct(productShape{M: peakSide, K: peakSide, N: peakSide})
-	multiply := square.run
-	if m.Precision == graph.BF16 {
-		multiply = square.inBFloat16()
-	}
+	multiply := square.in(m.Precision)
 	best := slices.Min(times(machineTime, func() { multiply(pool) }))
 	m.PeakGFLOPS = max(m.PeakGFLOPS, square.shape.flops()/best/1e9)
 	c := &copyTask{from: slices.Repeat([]float32{1}, copyBytes/4), to: make([]float32, copyBytes/4)}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/internal/stats"
 )
@@ -24,6 +25,7 @@ func productShapes() []productShape {
 		{M: 2048, K: 3072, N: 768},
 		{M: 2048, K: 384, N: 1536},
 		{M: 1024, K: 1024, N: 1024},
+		{M: peakSide, K: peakSide, N: peakSide},
 		{M: 2048, K: 768, N: 3072, TB: true},
 		{M: 768, K: 2048, N: 3072, TA: true},
 		{M: 2048, K: 384, N: 50257},
@@ -61,27 +63,37 @@ func newProduct(g productShape) *product {
 	return p
 }
 
-func (p *product) run(pool *kernel.Pool) {
-	g := p.shape
-	lda, ldb := g.K, g.N
+// distances returns the distances between the stored rows of both operands.
+func (g productShape) distances() (a, b int) {
+	a, b = g.K, g.N
 	if g.TA {
-		lda = g.M
+		a = g.M
 	}
 	if g.TB {
-		ldb = g.K
+		b = g.K
 	}
+	return a, b
+}
+
+func (p *product) run(pool *kernel.Pool) {
+	g := p.shape
+	lda, ldb := g.distances()
 	p.gemm.Run(pool, g.TA, g.TB, g.M, g.N, g.K, 1, p.a, lda, p.b, ldb, 0, p.c, g.N)
 }
 
-// inBFloat16 returns a function that multiplies the operands, without transposing them, in
-// bfloat16, with sums in float32.
-func (p *product) inBFloat16() func(*kernel.Pool) {
+// in returns a function that multiplies the operands in a precision: in bfloat16, with sums in
+// float32, or in float32.
+func (p *product) in(precision graph.Precision) func(*kernel.Pool) {
+	if precision != graph.BF16 {
+		return p.run
+	}
 	var gemm kernel.GemmBFloat16[kernel.BFloat16]
 	a, b, c := make([]kernel.BFloat16, len(p.a)), make([]kernel.BFloat16, len(p.b)), make([]kernel.BFloat16, len(p.c))
 	kernel.RoundBFloat16(a, p.a)
 	kernel.RoundBFloat16(b, p.b)
 	g := p.shape
-	return func(pool *kernel.Pool) { gemm.Run(pool, false, false, g.M, g.N, g.K, 1, a, g.K, b, g.N, 0, c, g.N) }
+	lda, ldb := g.distances()
+	return func(pool *kernel.Pool) { gemm.Run(pool, g.TA, g.TB, g.M, g.N, g.K, 1, a, lda, b, ldb, 0, c, g.N) }
 }
 
 // ProductResult is the speed of a matrix product.
@@ -102,7 +114,7 @@ func (b *Bench) Products(ctx context.Context) error {
 	b.note("matrix products")
 	var theirs *worker
 	if b.o.PyTorch != nil {
-		w, err := b.o.PyTorch.startProducts(ctx, b.o.Target.Threads)
+		w, err := b.o.PyTorch.startProducts(ctx, b.o.Target)
 		if err == nil {
 			defer func() { _ = w.close() }()
 			err = w.open()
@@ -120,14 +132,14 @@ func (b *Bench) Products(ctx context.Context) error {
 func (b *Bench) products(ctx context.Context, shapes []productShape, theirs *worker) error {
 	for _, g := range shapes {
 		b.report.Machine.measure(b.pool)
-		p := newProduct(g)
-		p.run(b.pool)
+		multiply := newProduct(g).in(b.o.Target.Precision)
+		multiply(b.pool)
 		var own, other []float64
 		for range b.o.Rounds {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			own = append(own, times(turnTime, func() { p.run(b.pool) })...)
+			own = append(own, times(turnTime, func() { multiply(b.pool) })...)
 			if !theirs.ok() {
 				continue
 			}

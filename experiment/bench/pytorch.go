@@ -66,6 +66,6 @@ func (p *PyTorch) command(ctx context.Context, j job) *exec.Cmd {
 }
 
 // startProducts starts the script's matrix products; the caller must open the worker.
-func (p *PyTorch) startProducts(ctx context.Context, threads int) (*worker, error) {
-	return startProcess("PyTorch's products", p.script().command(ctx, job{file: "gemm", Target: Target{Threads: threads}}))
+func (p *PyTorch) startProducts(ctx context.Context, on Target) (*worker, error) {
+	return startProcess("PyTorch's products", p.script().command(ctx, job{file: "gemm", Target: Target{Threads: on.Threads, Precision: on.Precision}}))
 }

@@ -280,10 +280,10 @@ class Generation:
 class Product:
     """C [m, n] = op(A) [m, k] op(B) [k, n]; ta and tb: A and B are stored transposed."""
 
-    def __init__(self, m, k, n, ta, tb):
-        self.a = torch.randn(k, m).t() if ta else torch.randn(m, k)
-        self.b = torch.randn(n, k).t() if tb else torch.randn(k, n)
-        self.c = torch.empty(m, n)
+    def __init__(self, m, k, n, ta, tb, dtype):
+        self.a = (torch.randn(k, m).t() if ta else torch.randn(m, k)).to(dtype)
+        self.b = (torch.randn(n, k).t() if tb else torch.randn(k, n)).to(dtype)
+        self.c = torch.empty(m, n, dtype=dtype)
         self.run()
 
     def run(self):
@@ -299,14 +299,14 @@ class Product:
         return each
 
 
-def serve_products():
+def serve_products(dtype):
     peer.say(facts={"parameters": 0, "version": VERSION})
     shape, product = None, None
     for line in sys.stdin:
         *wanted, at_least = line.split()
         if wanted != shape:
             m, k, n, ta, tb = wanted
-            shape, product = wanted, Product(int(m), int(k), int(n), ta == "true", tb == "true")
+            shape, product = wanted, Product(int(m), int(k), int(n), ta == "true", tb == "true", dtype)
         peer.say(seconds=product.seconds(float(at_least)))
 
 
@@ -326,7 +326,7 @@ def main():
     o = options()
     torch.set_num_threads(o.threads)
     if o.model == "gemm":
-        serve_products()
+        serve_products(torch.bfloat16 if o.precision == "bf16" else torch.float32)
     elif o.prompt:
         generation = Generation(o)
         peer.generate(generation, o, parameters=generation.model.num_parameters(), version=generation.version, threads=torch.get_num_threads())
