@@ -54,6 +54,7 @@ func cutAt(separator string) bufio.SplitFunc {
 			if len(text) == 0 {
 				return 0, nil, nil
 			}
+			looked = 0
 			return len(text), text, nil
 		}
 		looked = max(0, len(text)-len(separator)+1)
