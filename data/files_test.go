@@ -150,9 +150,28 @@ func TestLinks(t *testing.T) {
 }
 
 func TestTextIsTakenByteForByte(t *testing.T) {
-	text := "\ufeffcrlf\r\n caf\xe9 \ufffd"
+	text := "crlf\r\n caf\xe9 \ufeff \ufffd"
 	root := writeFiles(t, map[string]string{"a.txt": text})
 	assert.Equal(t, []string{text}, loadTexts(t, root))
+}
+
+// TestByteOrderMarks: what begins a file to say that it is UTF-8 is neither text nor an error.
+func TestByteOrderMarks(t *testing.T) {
+	const mark, line = "\ufeff", `{"text":"one"}` + "\n"
+	root := writeFiles(t, map[string]string{
+		"a.txt": mark + "text", "b.jsonl": mark + line + mark + line, "c.json": mark + line + line, "d.jsonl.gz": gzipped(t, mark+line), "e.md.zst": zstded(t, mark+"text"),
+		"f.txt": mark, "g": mark + "text", "h.txt": mark + mark,
+	})
+	assert.Equal(t, []string{"text", "one", "one", "one", "one", "one", "text", "text", mark}, loadTexts(t, root))
+	prompts, err := Prompts("p.txt", mark+"first\r\nsecond")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"first", "second"}, prompts)
+	o := separatedFiles(t, map[string]string{"a.txt": mark + "one<|end|>two"})
+	c := load(t, o)
+	assert.Equal(t, []string{"one", "two"}, texts(c.Tokenizer, c.Train))
+	_, err = NewTokenizer(filepath.Join(writeFiles(t, map[string]string{"tokenizer.json": mark + "{}"}), "tokenizer.json"))
+	require.Error(t, err)
+	assert.NotContains(t, err.Error(), "invalid character")
 }
 
 func TestCompressedFiles(t *testing.T) {

@@ -45,7 +45,7 @@ func expandPath(ctx context.Context, entry string, folder func(context.Context, 
 	case err == nil && info.IsDir():
 		return folder(ctx, entry)
 	case err == nil:
-		return []File{{Name: filepath.Base(entry), Disk: entry}}, regular.Check(entry, info)
+		return []File{{Name: filepath.Base(entry), Disk: entry, named: true}}, regular.Check(entry, info)
 	case errors.Is(err, fs.ErrNotExist) && hasWildcard(entry):
 		return glob(ctx, entry)
 	case errors.Is(err, fs.ErrNotExist):
@@ -72,7 +72,7 @@ func walkFiles(ctx context.Context, root string, wanted func(name string) bool) 
 		}
 		info, err := os.Stat(disk)
 		if err == nil && info.Mode().IsRegular() {
-			files = append(files, File{name, disk, info.Size()})
+			files = append(files, File{Name: name, Disk: disk, size: info.Size()})
 		}
 		return err
 	})
@@ -105,6 +105,9 @@ func glob(ctx context.Context, pattern string) ([]File, error) {
 	files, err := walkFiles(ctx, root, func(name string) bool {
 		return matchParts(parts, strings.Split(name, "/"))
 	})
+	for i := range files {
+		files[i].named = true
+	}
 	if err == nil && len(files) == 0 {
 		err = errors.New("matches no file")
 	}

@@ -38,7 +38,7 @@ func (p *Preparation) fingerprint() error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(h, "%T %s %q %q %v %d %t %d\n", p.Source, settings, p.Tokenizer, p.TextField, p.split, p.ShardTokens, p.Dedupe, p.SampleBytes)
+	fmt.Fprintf(h, "2 %T %s %q %q %v %d %t %d\n", p.Source, settings, p.Tokenizer, p.TextField, p.split, p.ShardTokens, p.Dedupe, p.SampleBytes)
 	for _, f := range p.files {
 		var size int64
 		var changed time.Time

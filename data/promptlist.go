@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // Prompts returns the prompts in a list, the content of the file name: each line that is not empty
@@ -23,7 +25,7 @@ func Prompts(name, text string) ([]string, error) {
 // describes what a line should hold.
 func EachPrompt[T any](name, what, text string, read func(line string, isJSON bool) (T, error)) ([]T, error) {
 	var all []T
-	for i, line := range strings.Split(text, "\n") {
+	for i, line := range strings.Split(strings.TrimPrefix(text, regular.ByteOrderMark), "\n") {
 		line = strings.TrimSuffix(line, "\r")
 		if line == "" {
 			continue

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -43,7 +44,7 @@ func (s *fileSource) sniff(ctx context.Context, folder string, names []string) (
 func startsWithText(ctx context.Context, disk string) bool {
 	start := make([]byte, sniffBytes)
 	n := 0
-	err := diskReader{}.open(ctx, disk, func(r io.Reader) (err error) {
+	err := diskReader{}.open(ctx, disk, func(r *bufio.Reader) (err error) {
 		n, err = io.ReadFull(r, start)
 		return err
 	})

@@ -44,6 +44,8 @@ type File struct {
 	Name string // slash-separated and relative
 	Disk string // path to open; "": it is not on disk
 	size int64  // of a file found by walkFiles
+
+	named bool // by a path or a glob: not found in a folder
 }
 
 // Document is one document of a source.
@@ -53,6 +55,7 @@ type Document struct {
 
 	text    string
 	waiting bool // text is still to be encoded
+	blank   bool // a record without a text, which is counted and left out
 	place   place
 	side    side    // side of a shard that Preparation.Run wrote
 	content content // set by a Preparation
@@ -73,7 +76,9 @@ func (Goroot) Open(o Options, _ Tokenizer) (Reader, error) {
 }
 
 // Files reads text files; see Options.Paths. Each file is a document, or each line of a .jsonl
-// file, named "file:line". Files and lines without any text are skipped.
+// file, named "file:line", or each of several JSON objects in another file, named "file:number".
+// Files, lines and objects without any text are skipped; a Corpus and a Preparation count the
+// latter two.
 type Files struct {
 	Separator string `yaml:"separator" json:"separator,omitempty" help:"this text ends a document, in text files that hold several; empty: a file is one document"`
 }
@@ -176,6 +181,9 @@ func (e *Encoder) Document(name, text string) Document {
 // encode encodes a document of text, and drops its text.
 func (e *Encoder) encode(d *Document) error {
 	if d.waiting {
+		if err := d.checkText(); err != nil {
+			return err
+		}
 		e.ids = e.tokenizer.Encode(append(e.ids[:0], e.tokenizer.BOS()), d.text)
 		d.Tokens, d.text, d.waiting = NewTokens(e.tokenizer.Vocab(), e.ids), "", false
 	}

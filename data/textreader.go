@@ -31,10 +31,18 @@ type textReader struct {
 	memory int64  // bytes available for what is read; 0: unknown
 	read   int64  // bytes passed on
 	start  []byte // the first bytes, by which some formats are recognised
+	err    error  // what Read has returned; it returns nothing else afterwards
 }
 
 // Read reads and checks the next bytes.
-func (t *textReader) Read(p []byte) (int, error) {
+func (t *textReader) Read(p []byte) (n int, err error) {
+	if t.err == nil {
+		n, t.err = t.next(p)
+	}
+	return n, t.err
+}
+
+func (t *textReader) next(p []byte) (int, error) {
 	if err := t.ctx.Err(); err != nil {
 		return 0, err
 	}

@@ -3,12 +3,16 @@
 package regular
 
 import (
+	"bytes"
 	"io"
 	"io/fs"
 	"os"
 
 	"github.com/pkg/errors"
 )
+
+// ByteOrderMark begins some files of UTF-8. It is not part of their text.
+const ByteOrderMark = "\ufeff"
 
 // Open opens a regular file and returns its size.
 func Open(path string) (*os.File, int64, error) {
@@ -42,8 +46,8 @@ func Check(path string, info fs.FileInfo) error {
 // ErrTooLarge is wrapped by Read's error about a file that exceeds the limit.
 var ErrTooLarge = errors.New("is it the right file?")
 
-// Read reads a regular file of at most limit bytes. It does not load a much larger file into
-// memory. The error names the file.
+// Read reads a regular file of text, of at most limit bytes, without its byte order mark. It does
+// not load a much larger file into memory. The error names the file.
 func Read(path string, limit int64) ([]byte, error) {
 	f, _, err := Open(path)
 	if err != nil {
@@ -57,5 +61,5 @@ func Read(path string, limit int64) ([]byte, error) {
 	if int64(len(text)) > limit {
 		return nil, errors.WithMessagef(ErrTooLarge, "%s: want a file of at most %d bytes, got more", path, limit)
 	}
-	return text, nil
+	return bytes.TrimPrefix(text, []byte(ByteOrderMark)), nil
 }
