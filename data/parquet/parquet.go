@@ -28,16 +28,23 @@ func read(ctx context.Context, file io.ReaderAt, size int64, column string, long
 			err = errors.Errorf("want a Parquet file, got a damaged one: %v", r)
 		}
 	}()
+	const damaged = "want a Parquet file, got a damaged or truncated one"
+	if err := checkFooter(file, size); err != nil {
+		return errors.Wrap(err, damaged)
+	}
 	f, err := parquet.OpenFile(file, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
-		return errors.Wrap(err, "want a Parquet file, got a damaged or truncated one")
+		return errors.Wrap(err, damaged)
 	}
 	leaf, err := findColumn(f.Schema(), column)
 	if err != nil {
 		return err
 	}
 	r := reader{ctx: ctx, longest: longest, emit: emit}
-	for _, group := range f.RowGroups() {
+	for i, group := range f.RowGroups() {
+		if err := checkPages(file, size, &f.Metadata().RowGroups[i].Columns[leaf.ColumnIndex].MetaData); err != nil {
+			return errors.Wrapf(err, "%s: row group %d", damaged, i+1)
+		}
 		if err := r.chunk(group.ColumnChunks()[leaf.ColumnIndex]); err != nil {
 			return errors.Wrapf(err, "row %d", r.row+1)
 		}
