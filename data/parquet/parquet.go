@@ -52,15 +52,19 @@ func read(ctx context.Context, file io.ReaderAt, size int64, column string, long
 	return nil
 }
 
-// findColumn returns the column of strings with a name.
-func findColumn(schema *parquet.Schema, name string) (parquet.LeafColumn, error) {
-	leaf, ok := schema.Lookup(strings.Split(name, ".")...)
-	switch {
-	case !ok:
-		var have []string
-		for _, path := range schema.Columns() {
-			have = append(have, strings.Join(path, "."))
+// findColumn returns the column of strings with a name: the one of that name or, if there is none,
+// the one in others whose names, joined by dots, give it.
+func findColumn(schema *parquet.Schema, name string) (leaf parquet.LeafColumn, err error) {
+	var path, have []string
+	for _, column := range schema.Columns() {
+		joined := strings.Join(column, ".")
+		if have = append(have, joined); joined == name && (path == nil || len(column) < len(path)) {
+			path = column
 		}
+	}
+	leaf, ok := schema.Lookup(path...)
+	switch {
+	case path == nil || !ok:
 		return leaf, errors.Errorf("want the text in column %q, got a file with the columns [%s]: name it by -text-field", name, strings.Join(have, ", "))
 	case leaf.MaxRepetitionLevel > 0 || leaf.Node.Type().Kind() != parquet.ByteArray:
 		return leaf, errors.Errorf("column %q: want strings, one a row, got %s", name, describe(leaf))

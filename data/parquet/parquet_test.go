@@ -92,6 +92,30 @@ func TestColumns(t *testing.T) {
 	assert.ErrorIs(t, read(ctx, bytes.NewReader(content), int64(len(content)), "text", 0, nil), context.Canceled)
 }
 
+// TestColumnsWithDots: a dot may be part of a column's name, or separate the names of columns.
+func TestColumnsWithDots(t *testing.T) {
+	type inner struct {
+		Text  string `parquet:"text"`
+		Other string `parquet:"b.c"`
+	}
+	type dotted struct {
+		Inner inner  `parquet:"meta"`
+		Flat  string `parquet:"meta.text"`
+	}
+	var out bytes.Buffer
+	w := parquet.NewGenericWriter[dotted](&out)
+	_, err := w.Write([]dotted{{inner{"inner", "deep"}, "flat"}})
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	for column, want := range map[string]string{"meta.text": "1 flat", "meta.b.c": "1 deep"} {
+		got, err := texts(out.Bytes(), column, 0)
+		require.NoError(t, err)
+		assert.Equal(t, []string{want}, got)
+	}
+	_, err = texts(out.Bytes(), "", 0)
+	assert.ErrorContains(t, err, `want the text in column "", got a file with the columns [meta.text, meta.b.c, meta.text]`)
+}
+
 // TestDamagedFiles: a file cut short anywhere gives an error; one with changed bytes gives an error
 // or other rows, and never a panic.
 func TestDamagedFiles(t *testing.T) {
