@@ -16,8 +16,14 @@ import (
 
 // Format says that the format is a folder.
 func (huggingFace) Format() Format {
-	return Format{Help: "a folder that transformers' AutoModelForCausalLM.from_pretrained loads, with trust_remote_code=True if it has its class in a modeling_*.py", Folder: true}
+	return Format{
+		Help:   "a folder that transformers' AutoModelForCausalLM.from_pretrained loads, with trust_remote_code=True if it has its class in a modeling_*.py",
+		Folder: true,
+		Files:  append([]string{checkpoint.HuggingFaceConfig, generationConfig, checkpoint.ModelFile}, tokenizerFileNames()...),
+	}
 }
+
+const generationConfig = "generation_config.json"
 
 // Export writes config.json, model.safetensors (F32), generation_config.json, the tokenizer's files
 // if the model has a tokenizer, and the Python class if transformers does not have it. If the model
@@ -53,7 +59,7 @@ func (m *Model) huggingFaceFiles(a Architecture) ([]checkpoint.FolderFile, error
 	}
 	files := []checkpoint.FolderFile{
 		jsonFile(checkpoint.HuggingFaceConfig, c),
-		jsonFile("generation_config.json", map[string]any{"bos_token_id": tokenizer.bos, "eos_token_id": tokenizer.eos}),
+		jsonFile(generationConfig, map[string]any{"bos_token_id": tokenizer.bos, "eos_token_id": tokenizer.eos}),
 		tensorsFile(checkpoint.ModelFile, tensors, map[string]string{"format": "pt"}),
 	}
 	if a.Code != "" {
