@@ -84,7 +84,7 @@ func Load(ctx context.Context, o Options) (*Corpus, error) {
 		c.Notes = append(c.Notes, s.notes()...)
 	}
 	if blanks > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("data.path: %d records without a text were left out", blanks))
+		c.Notes = append(c.Notes, "data.path: "+counted(blanks, "record", "records")+" without a text left out")
 	}
 	return c, nil
 }

@@ -22,7 +22,8 @@ type fileSource struct {
 	formats     []Format
 
 	sniffed bool     // some files were recognised by their content; set by files
-	skipped []string // names of files in folders that are not text; set by files
+	skipped []string // quoted names of files in folders that are not text; set by files
+	walked  walkNotes
 }
 
 // textExtensions lists the extensions of the files that are read in a folder. A file without an
@@ -35,7 +36,7 @@ func textExtensions() []string {
 }
 
 func (s *fileSource) Files(ctx context.Context) ([]File, error) {
-	return expandPaths(ctx, Files{}.Name(), s.paths, s.folder)
+	return expandPaths(ctx, Files{}.Name(), s.paths, s.folder, &s.walked)
 }
 
 // folder lists the text files of a folder and those below it.
@@ -45,8 +46,9 @@ func (s *fileSource) folder(ctx context.Context, folder string) ([]File, error) 
 		extensions = append(extensions, format.Extension)
 	}
 	var others []string
-	files, err := walkFiles(ctx, folder, func(name string) bool {
-		if slices.ContainsFunc(strings.Split(name, "/"), hidden) {
+	walk := walk{notes: &s.walked, enter: func(name string) bool { return !hidden(path.Base(name)) }}
+	walk.wanted = func(name string) bool {
+		if hidden(path.Base(name)) {
 			return false
 		}
 		known := slices.Contains(extensions, textExtension(name))
@@ -54,7 +56,8 @@ func (s *fileSource) folder(ctx context.Context, folder string) ([]File, error) 
 			others = append(others, name)
 		}
 		return known
-	})
+	}
+	files, err := walk.files(ctx, folder)
 	if err != nil {
 		return nil, err
 	}

@@ -66,8 +66,8 @@ func TestFilesWithoutAnExtensionAreReadWhenTheyAreText(t *testing.T) {
 }
 
 func TestSkippedFilesAreNamedWithoutControlCharacters(t *testing.T) {
-	source := &fileSource{skipped: []string{"a\x1b[31m.png"}}
-	assert.Equal(t, []string{`data.path: 1 file passed over, not text by extension or content: "a\x1b[31m.png"; name them by a glob to read them`}, source.notes())
+	root := writeFiles(t, map[string]string{"a.txt": "text", "a\x1b[31m.png": "x"})
+	assert.Contains(t, load(t, filesIn(root)).Notes, `data.path: 1 file passed over, not text by extension or content: "a\x1b[31m.png"; name them by a glob to read them`)
 }
 
 func TestFilesAndOrder(t *testing.T) {
@@ -114,11 +114,15 @@ func TestGlob(t *testing.T) {
 func TestGlobsOfManyStarsEnd(t *testing.T) {
 	deep := strings.Split(strings.Repeat("a/", 200)+"b", "/")
 	stars := strings.Split(strings.Repeat("**/", 200), "/")
-	assert.True(t, matchParts(append(stars[:200:200], "b"), deep))
-	assert.False(t, matchParts(append(stars[:200:200], "c"), deep))
-	assert.False(t, matchParts(strings.Split(strings.Repeat("**/a/", 150)+"**/a", "/"), deep))
-	assert.True(t, matchParts(strings.Split(strings.Repeat("**/a/", 150)+"**/b", "/"), deep))
-	assert.False(t, matchParts(stars[:200], strings.Split(strings.Repeat("a/", 200)+".b", "/")), "** stands for no hidden name")
+	matches := func(parts, names []string) bool {
+		matches, _ := matchParts(parts, names)
+		return matches
+	}
+	assert.True(t, matches(append(stars[:200:200], "b"), deep))
+	assert.False(t, matches(append(stars[:200:200], "c"), deep))
+	assert.False(t, matches(strings.Split(strings.Repeat("**/a/", 150)+"**/a", "/"), deep))
+	assert.True(t, matches(strings.Split(strings.Repeat("**/a/", 150)+"**/b", "/"), deep))
+	assert.False(t, matches(stars[:200], strings.Split(strings.Repeat("a/", 200)+".b", "/")), "** stands for no hidden name")
 }
 
 // A name that looks like a pattern, but names an existing file, is that file.
@@ -147,6 +151,42 @@ func TestLinks(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Join(root, "real"), filepath.Join(root, "real", "loop")))
 	assert.Equal(t, []string{"a", "b"}, loadTexts(t, filepath.Join(root, "link")))
 	assert.Equal(t, []string{"a", "b"}, loadTexts(t, filepath.Join(root, "link", "*.txt")))
+}
+
+// TestLinksAndFoldersThatAreNotRead: they are passed over with a note, also in a glob that could
+// match them, and a link out of the folder is followed with one.
+func TestLinksAndFoldersThatAreNotRead(t *testing.T) {
+	root := writeFiles(t, map[string]string{"in/a.txt": "a", "in/shut/b.txt": "b", "in/.h/c.txt": "c", "elsewhere/d.txt": "d", "elsewhere/e.txt": "e"})
+	in := filepath.Join(root, "in")
+	link := func(target, name string) {
+		if err := os.Symlink(target, filepath.Join(in, name)); err != nil {
+			t.Skipf("wants symbolic links: %v", err)
+		}
+	}
+	link("/nowhere/gone.txt", "gone.txt")
+	link("nowhere", ".hidden")
+	link("loop", "loop")
+	link("../elsewhere", "sub")
+	link("../elsewhere/d.txt", "d.txt")
+	link("a.txt", "again.txt")
+	lost := `"gone.txt" (a link to nothing), "loop" (too many levels of symbolic links), `
+	shut := filepath.Join(in, "shut")
+	require.NoError(t, os.Chmod(shut, 0))
+	t.Cleanup(func() { _ = os.Chmod(shut, 0o700) })
+	passed, want := `data.path: 4 links and folders passed over: `+lost+`"shut" (permission denied) and 1 more`, []string{"a", "a", "d"}
+	if _, err := os.ReadDir(shut); err == nil { // a superuser reads everything
+		passed, want = `data.path: 3 links and folders passed over: `+lost+`"sub" (a link to a folder)`, append(want, "b")
+	}
+	for _, path := range []string{in, in + "/**/*.txt"} {
+		c := load(t, filesIn(path))
+		assert.Equal(t, want, texts(c.Tokenizer, c.Train), path)
+		assert.Equal(t, []string{passed, `data.path: 1 link out of the folder followed: "d.txt"`}, c.Notes, path)
+	}
+	c := load(t, filesIn(in+"/[a].*"))
+	assert.Equal(t, []string{"a"}, texts(c.Tokenizer, c.Train))
+	assert.Empty(t, c.Notes, "nothing that was passed over could match")
+	assert.Contains(t, loadError(t, filesIn(filepath.Join(in, "gone.txt"))), "gone.txt: no such file or folder", "named itself")
+	assert.Contains(t, loadError(t, shardsIn(in+"/*")), "gone.txt: no such file or directory", "a shard is not to be missed")
 }
 
 func TestTextIsTakenByteForByte(t *testing.T) {
@@ -178,6 +218,23 @@ func TestCompressedFiles(t *testing.T) {
 	long := strings.Repeat("a long text ", 100_000)
 	root := writeFiles(t, map[string]string{"a.txt.gz": gzipped(t, long) + gzipped(t, "second member"), "b.txt.ZST": zstded(t, long)})
 	assert.Equal(t, []string{long + "second member", long}, loadTexts(t, root))
+}
+
+// TestZstdWindows: a zstd file with a long window is read; one with a window that would take
+// gigabytes says what to do.
+func TestZstdWindows(t *testing.T) {
+	frame := func(log byte) string { // of one raw block, as zstd --long=LOG writes
+		return "\x28\xb5\x2f\xfd\x00" + string([]byte{(log - 10) << 3}) + "\x21\x00\x00" + "text"
+	}
+	for log := byte(10); log <= 31; log++ {
+		path := filepath.Join(writeFiles(t, map[string]string{"a.txt.zst": zstded(t, "a ") + frame(log)}), "a.txt.zst")
+		if log <= 29 {
+			require.Equal(t, []string{"a text"}, loadTexts(t, path))
+			continue
+		}
+		require.Equal(t, path+": want a zstd file with a window of at most 512 MiB, as zstd --long=29 makes, got a longer window, which takes as much memory: "+
+			"decompress it first, by zstd -d --long=31", loadError(t, filesIn(path)))
+	}
 }
 
 // A compressed file made to fill memory is refused long before it does.

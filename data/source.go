@@ -43,7 +43,7 @@ type Reader interface {
 type File struct {
 	Name string // slash-separated and relative
 	Disk string // path to open; "": it is not on disk
-	size int64  // of a file found by walkFiles
+	size int64  // of a file found by walk
 
 	named bool // by a path or a glob: not found in a folder
 }
@@ -119,8 +119,9 @@ type Options struct {
 	Source Source // nil means Goroot
 
 	// Paths is where Files and Shards look. Each path is a file, a folder or a glob. A folder
-	// is read with all folders below it; links to folders are not followed, and hidden names
-	// are skipped. In a glob, * ? [a-z] stand for part of a name and ** for any number of
+	// is read with all folders below it; links to files are followed, also out of the folder,
+	// links to folders are not, and hidden names are skipped. Links and folders that cannot be
+	// read are passed over, with a note. In a glob, * ? [a-z] stand for part of a name and ** for any number of
 	// folders. A folder yields its text files (recognised by extension or, if they have none,
 	// by content; each optionally with .gz or .zst after it) or, for Shards, the shards that
 	// its meta.json lists. A file found twice counts once. Pipes and devices are refused, and

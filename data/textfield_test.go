@@ -20,7 +20,7 @@ func TestRecordsWithoutText(t *testing.T) {
 {"text":"two"}`}))
 	c := load(t, o)
 	assert.Equal(t, []string{"one", "two"}, texts(c.Tokenizer, c.Train))
-	assert.Contains(t, c.Notes, "data.path: 3 records without a text were left out")
+	assert.Contains(t, c.Notes, "data.path: 3 records without a text left out")
 	p := PrepareOptions{Options: o, Dir: t.TempDir(), Dedupe: true}
 	p.Tokenizer = trainedPrefix + "257"
 	meta, err := prepareWith(t, p)

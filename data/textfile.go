@@ -56,18 +56,33 @@ func (d diskReader) open(ctx context.Context, disk string, use func(*bufio.Reade
 		}
 		text.r, text.packed = r, size
 	case extZstd:
-		r, err := zstd.NewReader(counted, zstd.WithDecoderConcurrency(1))
+		r, err := zstd.NewReader(counted, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(mostWindow))
 		if err != nil {
 			return errors.Wrapf(err, "%s: want a zstd file, as its extension says", disk)
 		}
 		defer r.Close()
-		text.r, text.packed = r, size
+		text.r, text.packed = zstdReader{r}, size
 	}
 	in := bufio.NewReader(text)
 	if start, _ := in.Peek(len(regular.ByteOrderMark)); string(start) == regular.ByteOrderMark {
 		_, _ = in.Discard(len(regular.ByteOrderMark)) // they are in the buffer
 	}
 	return use(in)
+}
+
+// mostWindow is the longest window of a zstd file, zstd's --long=29: reading takes as many bytes of
+// memory.
+const mostWindow = 512 << 20
+
+// zstdReader explains the error about a longer window.
+type zstdReader struct{ *zstd.Decoder }
+
+func (r zstdReader) Read(p []byte) (int, error) {
+	n, err := r.Decoder.Read(p)
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		err = errors.Errorf("want a zstd file with a window of at most %d MiB, as zstd --long=29 makes, got a longer window, which takes as much memory: decompress it first, by zstd -d --long=31", mostWindow>>20)
+	}
+	return n, err
 }
 
 // text returns the text of a file, which is one document.

@@ -42,8 +42,8 @@ func checkFooter(file io.ReaderAt, size int64) error {
 	return errors.Wrap(w.err, "its footer")
 }
 
-// checkSchema returns an error if a schema, whose columns are listed in depth-first order, is deeper
-// than a file's. For each column the library keeps the names of all that it is in.
+// checkSchema returns an error if a schema, whose columns are listed in depth-first order, is
+// deeper than a file's. For each column the library keeps the names of all that it is in.
 func checkSchema(schema []format.SchemaElement) error {
 	var open []int32 // the children to come of each column that the next one is in
 	for _, column := range schema {
