@@ -282,25 +282,35 @@ func TestReadingAFileIsCancelled(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
+// lfsPointer is what a clone has instead of a file until git lfs pull.
+const lfsPointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
+
 func TestFileErrors(t *testing.T) {
 	truncated := gzipped(t, strings.Repeat("text", 100))
 	root := writeFiles(t, map[string]string{
 		"binary.txt": "text\x00", "gz.txt": gzipped(t, strings.Repeat("x", 10)), "zst.txt": zstded(t, strings.Repeat("\x00", 10)),
+		"zip.txt": "PK\x03\x04\x14\x00", "gguf.txt": "GGUF\x03\x00\x00\x00", "xz.txt": "\xfd7zXZ\x00", "lfs.jsonl": lfsPointer, "lfs.jsonl.gz": lfsPointer, "lfs/README": lfsPointer,
 		"bad.gz": "plain text", "bad.zst": "plain text", "cut.gz": truncated[:len(truncated)-10],
 		"empty/a.txt": "", "none/a.png": "x",
 	})
 	for name, fragments := range map[string][]string{
-		"missing.txt": {"data.source files: data.path entry 1: ", "missing.txt: no such file or folder; a relative path counts from the folder the program runs in"},
-		"binary.txt":  {"binary.txt: want text in UTF-8, got a binary file (NUL at byte 4); UTF-16 has to be converted first"},
-		"gz.txt":      {"gz.txt: want text in UTF-8, got a binary file", "it looks compressed by gzip: name it .gz"},
-		"zst.txt":     {"zst.txt: want text in UTF-8, got a binary file", "it looks compressed by zstd: name it .zst"},
-		"bad.gz":      {"bad.gz: want a gzip file, as its extension says: gzip: invalid header"},
-		"bad.zst":     {"bad.zst: ", "magic number mismatch"},
-		"cut.gz":      {"cut.gz: unexpected EOF"},
-		"empty":       {"data.source files: empty corpus: no text in any file of data.path [", "empty]"},
-		"none":        {"none: no text file in this folder: want .txt .text .md", "or text without an extension, each optionally with .gz or .zst; name other files by a glob"},
-		"[.txt":       {"[.txt: bad glob: syntax error in pattern in \"[.txt\""},
-		"no/such/*":   {"data.source files: data.path entry 1: glob ", "no such file or directory"},
+		"missing.txt":  {"data.source files: data.path entry 1: ", "missing.txt: no such file or folder; a relative path counts from the folder the program runs in"},
+		"binary.txt":   {"binary.txt: want text in UTF-8, got a binary file (NUL at byte 4); UTF-16 has to be converted first"},
+		"gz.txt":       {"gz.txt: want text in UTF-8, got a binary file", "it looks compressed by gzip: name it .gz"},
+		"zst.txt":      {"zst.txt: want text in UTF-8, got a binary file", "it looks compressed by zstd: name it .zst"},
+		"zip.txt":      {"zip.txt: want text in UTF-8, got a binary file (NUL at byte 5); it is a zip archive, as PyTorch's .bin and .pt files are, too: unpack it"},
+		"gguf.txt":     {"gguf.txt: want text in UTF-8, got a binary file (NUL at byte 5); it is a GGUF file of llama.cpp's"},
+		"xz.txt":       {"xz.txt: want text in UTF-8, got a binary file (NUL at byte 5); it looks compressed by xz: decompress it"},
+		"lfs.jsonl":    {"lfs.jsonl: it is a Git LFS pointer to the file that is wanted: run git lfs pull"},
+		"lfs.jsonl.gz": {"lfs.jsonl.gz: it is a Git LFS pointer to the file that is wanted: run git lfs pull"},
+		"lfs":          {"lfs: no text file in this folder"},
+		"bad.gz":       {"bad.gz: want a gzip file, as its extension says: gzip: invalid header"},
+		"bad.zst":      {"bad.zst: ", "magic number mismatch"},
+		"cut.gz":       {"cut.gz: unexpected EOF"},
+		"empty":        {"data.source files: empty corpus: no text in any file of data.path [", "empty]"},
+		"none":         {"none: no text file in this folder: want .txt .text .md", "or text without an extension, each optionally with .gz or .zst; name other files by a glob"},
+		"[.txt":        {"[.txt: bad glob: syntax error in pattern in \"[.txt\""},
+		"no/such/*":    {"data.source files: data.path entry 1: glob ", "no such file or directory"},
 	} {
 		message := loadError(t, filesIn(filepath.Join(root, filepath.FromSlash(name))))
 		for _, fragment := range fragments {

@@ -291,7 +291,7 @@ func TestBadText(t *testing.T) {
 		"empty.txt":    {"", "empty corpus: no text in any file"},
 		"long.txt":     {strings.Repeat("x", 1<<20+1), "long.txt: want documents of at most 1048576 bytes, for which there is memory, got a longer one: cut it"},
 		"long.jsonl":   {line + `{"text":"` + strings.Repeat("x", 1<<20) + `"}`, "long.jsonl:2: want lines of at most 1048576 bytes, got a longer one"},
-		"p.parquet":    {"PAR1\x00", "p.parquet: want text in UTF-8, got a binary file (NUL at byte 4); it looks like Parquet, which residua prepare reads"},
+		"p.parquet":    {"PAR1\x15\x00", "p.parquet: want text in UTF-8, got a binary file (NUL at byte 5); it looks like Parquet, which residua prepare reads"},
 	} {
 		dir := t.TempDir()
 		p := PrepareOptions{Options: filesIn(filepath.Join(writeFiles(t, map[string]string{name: c.content}), name)), Dir: dir}

@@ -24,6 +24,9 @@ func Prompts(name, text string) ([]string, error) {
 // EachPrompt is like Prompts, but converts each nonempty line by read. In errors, what
 // describes what a line should hold.
 func EachPrompt[T any](name, what, text string, read func(line string, isJSON bool) (T, error)) ([]T, error) {
+	if what := regular.Kind([]byte(text)); what != "" {
+		return nil, errors.Errorf("%s: want text, but %s", name, what)
+	}
 	var all []T
 	for i, line := range strings.Split(strings.TrimPrefix(text, regular.ByteOrderMark), "\n") {
 		line = strings.TrimSuffix(line, "\r")

@@ -118,14 +118,14 @@ func (o Options) checkPaths(s Source) error {
 type Options struct {
 	Source Source // nil means Goroot
 
-	// Paths is where Files and Shards look. Each path is a file, a folder or a glob. A folder
-	// is read with all folders below it; links to files are followed, also out of the folder,
-	// links to folders are not, and hidden names are skipped. Links and folders that cannot be
-	// read are passed over, with a note. In a glob, * ? [a-z] stand for part of a name and ** for any number of
-	// folders. A folder yields its text files (recognised by extension or, if they have none,
-	// by content; each optionally with .gz or .zst after it) or, for Shards, the shards that
-	// its meta.json lists. A file found twice counts once. Pipes and devices are refused, and
-	// so are compressed files that are made to fill memory.
+	// Paths is where Files and Shards look. Each path is a file, a folder or a glob. A folder is
+	// read with all folders below it; links to files are followed, also out of the folder, links to
+	// folders are not, and hidden names are skipped. Links and folders that cannot be read are
+	// passed over, with a note. In a glob, * ? [a-z] stand for part of a name and ** for any number
+	// of folders. A folder yields its text files (recognised by extension or, if they have none, by
+	// content; each optionally with .gz or .zst after it) or, for Shards, the shards that its
+	// meta.json lists. A file found twice counts once. Pipes and devices are refused, and so are
+	// compressed files that are made to fill memory.
 	//
 	// A document's file is named relative to the folder, or to the part of
 	// the glob before the first wildcard, or by its base name: moving a corpus

@@ -135,6 +135,9 @@ func readAll(open func() (io.ReadCloser, error)) (string, error) {
 	case len(text) > maxPrompt:
 		return "", errors.Errorf("want at most %d MiB of text, got more: give its end alone, such as that of tail -c 100000", maxPrompt>>20)
 	}
+	if what := regular.Kind(text); what != "" {
+		return "", errors.New("want text, but " + what)
+	}
 	prompt := strings.TrimPrefix(string(text), regular.ByteOrderMark)
 	if line, cut := strings.CutSuffix(prompt, "\n"); cut {
 		return strings.TrimSuffix(line, "\r"), nil

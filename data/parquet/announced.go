@@ -18,7 +18,10 @@ const (
 	mostValues     = 64 << 20 // values of a page
 )
 
-const tailBytes = 8 // the length of the footer, and the magic
+const (
+	magic     = "PAR1" // begins and ends a file
+	tailBytes = 8      // the length of the footer, and magic
+)
 
 // checkFooter returns an error if the footer of a file of size bytes is cut short or announces more
 // than it can contain.
@@ -28,8 +31,8 @@ func checkFooter(file io.ReaderAt, size int64) error {
 		return errors.Wrap(err, "its last bytes")
 	}
 	length := int64(binary.LittleEndian.Uint32(tail[:]))
-	if string(tail[4:]) != "PAR1" {
-		return errors.Errorf("want PAR1 at its end, got %q", tail[4:])
+	if string(tail[4:]) != magic {
+		return errors.Errorf("want %s at its end, got %q", magic, tail[4:])
 	}
 	if length > size-tailBytes {
 		return errors.Errorf("want a footer in its %d bytes, got one of %d", size, length)

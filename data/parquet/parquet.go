@@ -3,6 +3,7 @@
 package parquet
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // valuesAtOnce is the number of values that are read at a time.
@@ -29,6 +31,11 @@ func read(ctx context.Context, file io.ReaderAt, size int64, column string, long
 		}
 	}()
 	const damaged = "want a Parquet file, got a damaged or truncated one"
+	start := make([]byte, regular.KindBytes)
+	n, _ := file.ReadAt(start, 0) // an error comes again
+	if what := regular.Kind(start[:n]); what != "" && !bytes.HasPrefix(start, []byte(magic)) {
+		return errors.Errorf("want a Parquet file, but %s", what)
+	}
 	if err := checkFooter(file, size); err != nil {
 		return errors.Wrap(err, damaged)
 	}

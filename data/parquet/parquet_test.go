@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
@@ -150,6 +151,17 @@ func TestPrepared(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 18, meta.Train.Documents)
 	assert.Equal(t, "a.parquet:11", meta.Longest.Name)
+	for content, want := range map[string]string{
+		"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n": path + ": it is a Git LFS pointer to the file that is wanted: run git lfs pull",
+		"PK\x03\x04":        path + ": want a Parquet file, but it is a zip archive",
+		"GGUF\x03\x00":      path + ": want a Parquet file, but it is a GGUF file",
+		"text, long enough": path + `: want a Parquet file, got a damaged or truncated one: want PAR1 at its end, got "ough"`,
+	} {
+		other := filepath.Join(t.TempDir(), "a.parquet")
+		require.NoError(t, os.WriteFile(other, []byte(content), 0o600))
+		_, err := data.Load(t.Context(), data.Options{Source: data.Files{}, Paths: []string{other}, Formats: []data.Format{Format()}})
+		assert.ErrorContains(t, err, strings.Replace(want, path, other, 1))
+	}
 	require.NoError(t, os.Truncate(path, 300))
 	p, err = data.NewPreparation(t.Context(), data.PrepareOptions{Options: o, Dir: filepath.Join(t.TempDir(), "shards")})
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 // ByteOrderMark begins some files of UTF-8. It is not part of their text.
 const ByteOrderMark = "\ufeff"
 
-// Open opens a regular file and returns its size.
+// Open opens a regular file and returns its size. It refuses a Git LFS pointer.
 func Open(path string) (*os.File, int64, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -24,7 +24,14 @@ func Open(path string) (*os.File, int64, error) {
 		return nil, 0, err
 	}
 	f, err := os.Open(path)
-	return f, info.Size(), errors.WithStack(err)
+	if err != nil {
+		return nil, 0, errors.WithStack(err)
+	}
+	if err := checkPointer(f); err != nil {
+		_ = f.Close()
+		return nil, 0, errors.Wrap(err, path)
+	}
+	return f, info.Size(), nil
 }
 
 // Check refuses anything that is not a regular file and says what it is.
@@ -60,6 +67,9 @@ func Read(path string, limit int64) ([]byte, error) {
 	}
 	if int64(len(text)) > limit {
 		return nil, errors.WithMessagef(ErrTooLarge, "%s: want a file of at most %d bytes, got more", path, limit)
+	}
+	if what := Kind(text); what != "" {
+		return nil, errors.Errorf("%s: want text, but %s", path, what)
 	}
 	return bytes.TrimPrefix(text, []byte(ByteOrderMark)), nil
 }
