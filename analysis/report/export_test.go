@@ -98,8 +98,8 @@ func checkNPY(t *testing.T, path string, want cache.Activation) {
 	}
 }
 
-// TestAPromptBeyondTheWindow: a report says that a prompt is longer than the rows that the model was
-// trained on, which only a model without learned positions accepts.
+// TestAPromptBeyondTheWindow: a report says that a prompt is longer than the rows that the model
+// was trained on, which only a model without learned positions accepts.
 func TestAPromptBeyondTheWindow(t *testing.T) {
 	m := vector(t)
 	c := m.Spec.Config
