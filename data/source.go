@@ -181,10 +181,10 @@ func (e *Encoder) Document(name, text string) Document {
 
 // encode encodes a document of text, and drops its text.
 func (e *Encoder) encode(d *Document) error {
+	if err := d.checkText(); err != nil {
+		return err
+	}
 	if d.waiting {
-		if err := d.checkText(); err != nil {
-			return err
-		}
 		e.ids = e.tokenizer.Encode(append(e.ids[:0], e.tokenizer.BOS()), d.text)
 		d.Tokens, d.text, d.waiting = NewTokens(e.tokenizer.Vocab(), e.ids), "", false
 	}

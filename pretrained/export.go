@@ -19,11 +19,10 @@ func (huggingFace) Format() Format {
 	return Format{
 		Help:   "a folder that transformers' AutoModelForCausalLM.from_pretrained loads, with trust_remote_code=True if it has its class in a modeling_*.py",
 		Folder: true,
-		Files:  append([]string{checkpoint.HuggingFaceConfig, generationConfig, checkpoint.ModelFile}, tokenizerFileNames()...),
+		Files: []string{checkpoint.HuggingFaceConfig, "generation_config.json", checkpoint.ModelFile, tokenizerFile, "tokenizer_config.json",
+			"special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt"},
 	}
 }
-
-const generationConfig = "generation_config.json"
 
 // Export writes config.json, model.safetensors (F32), generation_config.json, the tokenizer's files
 // if the model has a tokenizer, and the Python class if transformers does not have it. If the model
@@ -59,7 +58,7 @@ func (m *Model) huggingFaceFiles(a Architecture) ([]checkpoint.FolderFile, error
 	}
 	files := []checkpoint.FolderFile{
 		jsonFile(checkpoint.HuggingFaceConfig, c),
-		jsonFile(generationConfig, map[string]any{"bos_token_id": tokenizer.bos, "eos_token_id": tokenizer.eos}),
+		jsonFile("generation_config.json", map[string]any{"bos_token_id": tokenizer.bos, "eos_token_id": tokenizer.eos}),
 		tensorsFile(checkpoint.ModelFile, tensors, map[string]string{"format": "pt"}),
 	}
 	if a.Code != "" {

@@ -83,15 +83,10 @@ func sameJSON(a, b []byte) bool {
 // tokenizerFile is the name of the file with the tokenizer in a Hugging Face folder.
 const tokenizerFile = "tokenizer.json"
 
-// tokenizerFileNames lists the files that a Hugging Face folder may have of a tokenizer.
-func tokenizerFileNames() []string {
-	return []string{tokenizerFile, "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"}
-}
-
 // copy adds the tokenizer.json at path and the tokenizer's other files next to it, and takes
 // the special ids from the config.json there, if there is one.
 func (t *tokenizerFiles) copy(path string) error {
-	for _, name := range tokenizerFileNames() {
+	for _, name := range []string{tokenizerFile, "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"} {
 		file := filepath.Join(filepath.Dir(path), name)
 		if name == tokenizerFile {
 			file = path

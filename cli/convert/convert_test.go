@@ -104,6 +104,11 @@ func TestReplaceKeepsAUsersFiles(t *testing.T) {
 		converted(t, "-checkpoint", from, "-format", format, "-out", folder)
 		converted(t, "-checkpoint", from, "-format", "huggingface", "-replace", "-out", folder)
 		converted(t, "-checkpoint", from, "-format", format, "-replace", "-out", folder)
+		entries, err := os.ReadDir(folder)
+		require.NoError(t, err)
+		for _, e := range entries {
+			require.Contains(t, pretrained.ExportedFiles(models.Standard()), e.Name())
+		}
 		for _, name := range []string{"README.md", "notes"} {
 			require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("mine"), 0o600))
 		}
