@@ -47,15 +47,16 @@ func EachPrompt[T any](name, what, text string, read func(line string, isJSON bo
 
 // decoded returns the prompt in a line of JSON.
 func decoded(line string) (string, error) {
-	var text string
-	if json.Unmarshal([]byte(line), &text) == nil {
-		return text, nil
+	value := json.RawMessage(strings.TrimSpace(line))
+	var object map[string]json.RawMessage
+	if json.Unmarshal(value, &object) == nil {
+		value = object["prompt"]
 	}
-	var object struct{ Prompt *string }
-	if json.Unmarshal([]byte(line), &object) != nil || object.Prompt == nil {
+	text, err := jsonText(value)
+	if err != nil || string(value) == "null" {
 		return "", errors.Errorf(`want a JSON string, or an object with "prompt", got %q`, shortened(line))
 	}
-	return *object.Prompt, nil
+	return text, nil
 }
 
 // shortened returns the beginning of a line, for an error.

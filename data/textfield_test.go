@@ -72,6 +72,17 @@ func TestBytesInJSONThatAreNotUTF8(t *testing.T) {
 	assert.EqualValues(t, 3, meta.NotUTF8)
 }
 
+// TestPromptsInJSONThatAreNotUTF8: as for documents.
+func TestPromptsInJSONThatAreNotUTF8(t *testing.T) {
+	got, err := Prompts("p.jsonl", "\"caf\xe9\"\n{\"prompt\":\"\xe9\\n\"}\n \"plain\"\n")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"caf\xe9", "\xe9\n", "plain"}, got)
+	for _, line := range []string{"null", "1", "{}", `{"prompt":null}`, `{"prompt":["a"]}`, `["a"]`} {
+		_, err := Prompts("p.jsonl", line)
+		assert.ErrorContains(t, err, `p.jsonl:1: want a JSON string, or an object with "prompt", got `, line)
+	}
+}
+
 // Strings with escapes are what encoding/json makes of them, apart from bytes that are not UTF-8.
 func TestJSONTextAgreesWithTheStandardLibrary(t *testing.T) {
 	parts := []string{"a", "é", "\\n", "\\\\", "\\\"", "\\u0041", "\\ud83d\\ude42", "\\ud83d", "\\/", " ", "\ufffd"}

@@ -150,6 +150,7 @@ func TestPrepared(t *testing.T) {
 	meta, err := p.Run(t.Context())
 	require.NoError(t, err)
 	assert.EqualValues(t, 18, meta.Train.Documents)
+	assert.EqualValues(t, 2, meta.Blank)
 	assert.Equal(t, "a.parquet:11", meta.Longest.Name)
 	for content, want := range map[string]string{
 		"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n": path + ": it is a Git LFS pointer to the file that is wanted: run git lfs pull",
