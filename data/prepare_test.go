@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -237,6 +238,40 @@ func TestUnfinishedPreparations(t *testing.T) {
 	require.NoError(t, os.Chtimes(filepath.Join(o.Paths[0], "z.txt"), time.Time{}, time.Unix(1, 0)))
 	_, err = prepareWith(t, p)
 	require.ErrorContains(t, err, "of files that have changed since")
+}
+
+// TestShardsDeletedMeanwhile: a shard that is deleted while others are written is not missed
+// without a word, whether it was finished or not.
+func TestShardsDeletedMeanwhile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows deletes no open files")
+	}
+	o := variedTexts(t)
+	for _, oldest := range []bool{true, false} {
+		p := varied(o, t.TempDir())
+		deleted := false
+		p.Progress = func(now PrepareProgress) {
+			shards, err := filepath.Glob(filepath.Join(p.Dir, "train-*.tokens"))
+			require.NoError(t, err)
+			if len(shards) < 2 || deleted {
+				return
+			}
+			deleted = true
+			if !oldest {
+				shards = shards[len(shards)-1:]
+			}
+			require.NoError(t, os.Remove(shards[0]))
+		}
+		_, err := prepareWith(t, p)
+		require.True(t, deleted)
+		require.ErrorContains(t, err, map[bool]string{true: "a shard has gone since it was written: begin anew by -restart", false: "it was deleted, moved or replaced while it was written"}[oldest])
+		p.Progress = nil
+		_, err = prepareWith(t, p)
+		require.ErrorContains(t, err, "-restart")
+		p.Restart = true
+		_, err = prepareWith(t, p)
+		require.NoError(t, err)
+	}
 }
 
 func TestPreparationRefuses(t *testing.T) {
