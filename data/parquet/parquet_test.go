@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -118,7 +119,7 @@ func TestColumnsWithDots(t *testing.T) {
 }
 
 // TestDamagedFiles: a file cut short anywhere gives an error; one with changed bytes gives an error
-// or other rows, and never a panic.
+// or other rows, never a panic, and takes little memory.
 func TestDamagedFiles(t *testing.T) {
 	content := file(t, rows(50))
 	for n := 0; n < len(content); n += 1 + len(content)/100 {
@@ -132,9 +133,13 @@ func TestDamagedFiles(t *testing.T) {
 		for range 3 {
 			damaged[random.IntN(len(damaged))] = byte(random.Uint32())
 		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		if _, err := texts(damaged, "text", 1<<20); err != nil {
 			failed++
 		}
+		runtime.ReadMemStats(&after)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(256<<20))
 	}
 	assert.Greater(t, failed, 100)
 }
