@@ -32,11 +32,12 @@ kernels: ## benchmark every kernel, with allocations
 
 SOURCES = $$(git ls-files '*.go')
 
-lint: ## NOTICE; workflows by actionlint; gofmt, go vet and staticcheck with the tag cuda: without it only stubs differ, and go test vets them (wants a C compiler)
+lint: ## NOTICE; workflows by actionlint; gofmt, go vet and staticcheck with the tag cuda: without it only stubs differ, and go test vets them; go vet for 32 bits (wants a C compiler)
 	@test -z "$$(gofmt -l $(SOURCES))" || { echo "not gofmt'd:"; gofmt -l $(SOURCES); exit 1; }
 	$(GO) vet -tags cuda ./... ./graph/cuda/cu/...
 	$(GO) tool staticcheck -tags cuda ./...
 	$(GO) vet -tags mpi ./distributed/mpi
+	GOARCH=386 $(GO) vet ./...
 	$(GO) tool staticcheck -tags mpi ./distributed/mpi
 	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 	$(GO) run ./internal/notice | diff -a NOTICE - || { echo "NOTICE is not the licences of what is linked: run make notice"; exit 1; }

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"io"
+	"math"
 	"os"
 
 	"github.com/pkg/errors"
@@ -13,9 +14,12 @@ type Appender struct {
 	file *os.File
 }
 
+// ErrGone is wrapped by the error about a file that has lost its name while it was written.
+var ErrGone = errors.New("it was deleted, moved or replaced while it was written")
+
 // Append opens an existing file to add lines at its end.
 func (d Disk) Append(path string) (*Appender, error) {
-	return d.open("open", path, os.O_APPEND|os.O_WRONLY)
+	return d.open("open", path, os.O_APPEND|os.O_RDWR)
 }
 
 // Extend opens a file to add to its first size bytes; it drops what is after them. A file that does
@@ -75,8 +79,57 @@ func (f *Appender) WriteAt(p []byte, at int64) (n int, err error) {
 	return n, err
 }
 
-// Sync flushes the file to the device.
-func (f *Appender) Sync() error { return f.disk.do("sync", f.file.Name(), f.file.Sync) }
+// Sync flushes the file to the device. The error wraps [ErrGone] if nothing, or another file, has
+// its name by now: what is written would be lost when the program ends.
+func (f *Appender) Sync() error {
+	if err := f.disk.do("sync", f.file.Name(), f.file.Sync); err != nil {
+		return err
+	}
+	ours, err := f.file.Stat()
+	if err != nil {
+		return errors.WithStack(err)
+	}
+	named, err := os.Stat(f.file.Name())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return errors.WithStack(err)
+	}
+	if err != nil || !os.SameFile(ours, named) {
+		return errors.WithMessage(ErrGone, f.file.Name())
+	}
+	return nil
+}
+
+// Keep flushes a file that Append has opened, as Sync does. If the file has lost its name, Keep
+// writes all of it anew under that name, and says so; another file of that name is kept as
+// NAME.replaced.
+func (f *Appender) Keep(warn func(string)) error {
+	gone := f.Sync()
+	if !errors.Is(gone, ErrGone) {
+		return gone
+	}
+	path, note := f.file.Name(), ": all that it held is written anew"
+	switch err := f.disk.rename(path, path+".replaced"); {
+	case err == nil:
+		note += ", and the file that has its name is kept as " + path + ".replaced"
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	err := f.disk.WriteFileAtomic(path, func(w io.Writer) error {
+		_, err := io.Copy(w, io.NewSectionReader(f.file, 0, math.MaxInt64))
+		return errors.WithStack(err)
+	})
+	if err != nil {
+		return err
+	}
+	anew, err := f.disk.Append(path)
+	if err != nil {
+		return err
+	}
+	_ = f.file.Close() // its content is in the new file
+	f.file = anew.file
+	warn(gone.Error() + note)
+	return nil
+}
 
 // Close closes the file, whether it was flushed or not.
 func (f *Appender) Close() error {

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 
@@ -41,4 +42,42 @@ func TestExtend(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	require.NoError(t, Disk{}.Remove(path, path))
 	require.NoFileExists(t, path)
+}
+
+// TestKeep: a file that loses its name while lines are added to it is written anew, and another of
+// that name stays under a name of its own.
+func TestKeep(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows removes and moves no open files")
+	}
+	path := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(path, []byte("before\n"), 0o600))
+	f, err := Disk{}.Append(path)
+	require.NoError(t, err)
+	defer f.Close()
+	var warned []string
+	keep := func(line string) {
+		t.Helper()
+		_, err := f.Write([]byte(line))
+		require.NoError(t, err)
+		require.NoError(t, f.Keep(func(text string) { warned = append(warned, text) }))
+	}
+	keep("one\n")
+	require.Empty(t, warned)
+	require.NoError(t, os.Remove(path))
+	require.ErrorIs(t, f.Sync(), ErrGone)
+	keep("two\n")
+	require.NoError(t, os.WriteFile(path+".mine", []byte("mine"), 0o600))
+	require.NoError(t, os.Rename(path+".mine", path))
+	keep("three\n")
+	keep("four\n")
+	require.Equal(t, []string{
+		path + ": it was deleted, moved or replaced while it was written: all that it held is written anew",
+		path + ": it was deleted, moved or replaced while it was written: all that it held is written anew, and the file that has its name is kept as " + path + ".replaced",
+	}, warned)
+	for name, want := range map[string]string{path: "before\none\ntwo\nthree\nfour\n", path + ".replaced": "mine"} {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.Equal(t, want, string(text))
+	}
 }

@@ -65,6 +65,7 @@ func TestTensorsBeyondMemory(t *testing.T) {
 	require.ErrorContains(t, err, path+": want 8.8e+03 GB of memory for its tensors, got ")
 	h, err := parseHeader(header[8:], 1<<42)
 	require.NoError(t, err)
-	require.NoError(t, h.checkMemory(1<<43))
-	require.Error(t, h.checkMemory(1<<43-1))
+	enough := int64(1) << 43
+	require.NoError(t, h.checkMemory(int(enough)))
+	require.Error(t, h.checkMemory(int(enough-1)))
 }

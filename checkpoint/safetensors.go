@@ -99,6 +99,9 @@ func readHeader(r io.Reader, size int64) ([]byte, error) {
 	if _, err := io.ReadFull(r, lead[:]); err != nil {
 		return nil, errors.Wrap(err, "header length")
 	}
+	if what := regular.Kind(lead[:]); what != "" {
+		return nil, damagedf("want a safetensors file, but %s", what)
+	}
 	length := binary.LittleEndian.Uint64(lead[:])
 	if length > maxHeaderBytes {
 		return nil, damagedf("a header of %d bytes is announced, the format allows %d: damaged, or not a safetensors file", length, maxHeaderBytes)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -233,4 +234,24 @@ func FuzzDecode(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, digestOf(file.Tensors, file.Metadata), digestOf(again.Tensors, again.Metadata))
 	})
+}
+
+// TestReadTensorsSaysWhatElseAFileIs: a file of another kind is named, with what to do.
+func TestReadTensorsSaysWhatElseAFileIs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model.safetensors")
+	for content, want := range map[string]string{
+		"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n": "it is a Git LFS pointer to the file that is wanted: run git lfs pull",
+		"GGUF\x03\x00\x00\x00\x00\x00":                                              "want a safetensors file, but it is a GGUF file of llama.cpp's, which Residua writes but does not read",
+		"PK\x03\x04\x14\x00\x00\x00\x00":                                            "want a safetensors file, but it is a zip archive, as PyTorch's .bin and .pt files are, too",
+		"\x1f\x8b\x08\x00\x00\x00\x00\x00":                                          "want a safetensors file, but it looks compressed by gzip",
+	} {
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		_, err := ReadTensors(path)
+		require.ErrorContains(t, err, path+": ")
+		require.ErrorContains(t, err, want)
+		_, err = ReadModelFS(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+		if content[0] != 'v' {
+			require.ErrorContains(t, err, want)
+		}
+	}
 }

@@ -17,13 +17,24 @@ type content struct {
 
 // examine fills in the content of a document of text and assigns the document to a side.
 func (d *Document) examine(split splitRule) error {
+	if d.blank {
+		return nil
+	}
 	if !d.waiting {
 		return errors.Errorf("%s: want a document of text, got one of tokens: only text can be prepared", d.Name)
 	}
-	if at := strings.IndexByte(d.text, 0); at >= 0 {
-		return errors.Errorf("%s: want text, got a NUL at byte %d: it is a binary file or damaged; take it out", d.Name, at)
+	if err := d.checkText(); err != nil {
+		return err
 	}
 	d.content = content{sha256.Sum256([]byte(d.text)), int64(len(d.text)), utf8.ValidString(d.text)}
 	d.side = split.sideOf(d.content.sum)
+	return nil
+}
+
+// checkText returns an error if a document's text cannot be text.
+func (d *Document) checkText() error {
+	if at := strings.IndexByte(d.text, 0); at >= 0 {
+		return errors.Errorf("%s: want text, got a NUL at byte %d: it is a binary file or damaged; take it out", d.Name, at)
+	}
 	return nil
 }

@@ -53,8 +53,11 @@ func Load(ctx context.Context, o Options) (*Corpus, error) {
 		return nil, err
 	}
 	var trainDocuments, valDocuments []Tokens
+	blanks := 0
 	err = eachDocument(ctx, src, tokenizer, o.Threads, func(d Document) error {
-		if split.holdsOut(d) {
+		if d.blank {
+			blanks++
+		} else if split.holdsOut(d) {
 			valDocuments = append(valDocuments, d.Tokens)
 		} else {
 			trainDocuments = append(trainDocuments, d.Tokens)
@@ -79,6 +82,9 @@ func Load(ctx context.Context, o Options) (*Corpus, error) {
 	if s, ok := src.(*fileSource); ok {
 		c.sniffed = s.sniffed
 		c.Notes = append(c.Notes, s.notes()...)
+	}
+	if blanks > 0 {
+		c.Notes = append(c.Notes, "data.path: "+counted(blanks, "record", "records")+" without a text left out")
 	}
 	return c, nil
 }

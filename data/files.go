@@ -1,6 +1,8 @@
 package data
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -20,7 +22,8 @@ type fileSource struct {
 	formats     []Format
 
 	sniffed bool     // some files were recognised by their content; set by files
-	skipped []string // names of files in folders that are not text; set by files
+	skipped []string // quoted names of files in folders that are not text; set by files
+	walked  walkNotes
 }
 
 // textExtensions lists the extensions of the files that are read in a folder. A file without an
@@ -28,12 +31,12 @@ type fileSource struct {
 // any extension.
 func textExtensions() []string {
 	return strings.Fields(`
-		.txt .text .md .rst .tex .html .htm .xml .csv .tsv .json .jsonl .yaml .yml .toml
+		.txt .text .md .rst .tex .html .htm .xml .csv .tsv .json .jsonl .ndjson .jsonlines .yaml .yml .toml
 		.go .s .c .h .cc .cpp .hpp .rs .py .js .ts .java .kt .swift .rb .php .lua .jl .r .sql .sh`)
 }
 
 func (s *fileSource) Files(ctx context.Context) ([]File, error) {
-	return expandPaths(ctx, Files{}.Name(), s.paths, s.folder)
+	return expandPaths(ctx, Files{}.Name(), s.paths, s.folder, &s.walked)
 }
 
 // folder lists the text files of a folder and those below it.
@@ -43,8 +46,9 @@ func (s *fileSource) folder(ctx context.Context, folder string) ([]File, error) 
 		extensions = append(extensions, format.Extension)
 	}
 	var others []string
-	files, err := walkFiles(ctx, folder, func(name string) bool {
-		if slices.ContainsFunc(strings.Split(name, "/"), hidden) {
+	walk := walk{notes: &s.walked, enter: func(name string) bool { return !hidden(path.Base(name)) }}
+	walk.wanted = func(name string) bool {
+		if hidden(path.Base(name)) {
 			return false
 		}
 		known := slices.Contains(extensions, textExtension(name))
@@ -52,7 +56,8 @@ func (s *fileSource) folder(ctx context.Context, folder string) ([]File, error) 
 			others = append(others, name)
 		}
 		return known
-	})
+	}
+	files, err := walk.files(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -75,21 +80,34 @@ func textExtension(name string) string {
 }
 
 func (s *fileSource) Read(ctx context.Context, f File, enc *Encoder, emit func(Document) error) error {
+	add := func(number int, text string) error {
+		name := fmt.Sprintf("%s:%d", f.Name, number)
+		if text == "" {
+			return emit(Document{Name: name, blank: true})
+		}
+		return emit(enc.Document(name, text))
+	}
 	extension := textExtension(f.Name)
 	if i := slices.IndexFunc(s.formats, func(format Format) bool { return format.Extension == extension }); i >= 0 {
-		return s.formats[i].readFile(ctx, s.disk, f, s.field, enc, emit)
+		return s.formats[i].readFile(ctx, s.disk, f, s.field, add)
 	}
-	if extension == ".jsonl" {
-		return readJSONL(ctx, f, s.field, s.disk, enc, emit)
-	}
-	if s.separator != "" {
-		return s.disk.separated(ctx, f.Disk, s.separator, func(number int, text string) error {
-			return emit(enc.Document(fmt.Sprintf("%s:%d", f.Name, number), text))
-		})
-	}
-	text, err := s.disk.text(ctx, f.Disk)
-	if err != nil || text == "" {
-		return err
-	}
-	return emit(enc.Document(f.Name, text))
+	return s.disk.open(ctx, f.Disk, func(in *bufio.Reader) error {
+		texts := textField{path: f.Disk, field: s.field, emit: add}
+		if slices.Contains(lineExtensions(), extension) {
+			return cmp.Or(s.disk.eachObject(in, f.Disk, texts.object), texts.end())
+		}
+		sniffer := jsonSniffer{s.field, extension == ".json", f.named || compression(f.Name) != "", int(s.disk.longestLine())}
+		in, objects := sniffer.sniff(in)
+		switch {
+		case objects:
+			return cmp.Or(s.disk.objects(in, f.Disk, texts.object), texts.end())
+		case s.separator != "":
+			return s.disk.separated(in, f.Disk, s.separator, add)
+		}
+		text, err := s.disk.text(in, f.Disk)
+		if err != nil || text == "" {
+			return err
+		}
+		return emit(enc.Document(f.Name, text))
+	})
 }

@@ -66,8 +66,8 @@ func TestFilesWithoutAnExtensionAreReadWhenTheyAreText(t *testing.T) {
 }
 
 func TestSkippedFilesAreNamedWithoutControlCharacters(t *testing.T) {
-	source := &fileSource{skipped: []string{"a\x1b[31m.png"}}
-	assert.Equal(t, []string{`data.path: 1 file passed over, not text by extension or content: "a\x1b[31m.png"; name them by a glob to read them`}, source.notes())
+	root := writeFiles(t, map[string]string{"a.txt": "text", "a\x1b[31m.png": "x"})
+	assert.Contains(t, load(t, filesIn(root)).Notes, `data.path: 1 file passed over, not text by extension or content: "a\x1b[31m.png"; name them by a glob to read them`)
 }
 
 func TestFilesAndOrder(t *testing.T) {
@@ -114,11 +114,15 @@ func TestGlob(t *testing.T) {
 func TestGlobsOfManyStarsEnd(t *testing.T) {
 	deep := strings.Split(strings.Repeat("a/", 200)+"b", "/")
 	stars := strings.Split(strings.Repeat("**/", 200), "/")
-	assert.True(t, matchParts(append(stars[:200:200], "b"), deep))
-	assert.False(t, matchParts(append(stars[:200:200], "c"), deep))
-	assert.False(t, matchParts(strings.Split(strings.Repeat("**/a/", 150)+"**/a", "/"), deep))
-	assert.True(t, matchParts(strings.Split(strings.Repeat("**/a/", 150)+"**/b", "/"), deep))
-	assert.False(t, matchParts(stars[:200], strings.Split(strings.Repeat("a/", 200)+".b", "/")), "** stands for no hidden name")
+	matches := func(parts, names []string) bool {
+		matches, _ := matchParts(parts, names)
+		return matches
+	}
+	assert.True(t, matches(append(stars[:200:200], "b"), deep))
+	assert.False(t, matches(append(stars[:200:200], "c"), deep))
+	assert.False(t, matches(strings.Split(strings.Repeat("**/a/", 150)+"**/a", "/"), deep))
+	assert.True(t, matches(strings.Split(strings.Repeat("**/a/", 150)+"**/b", "/"), deep))
+	assert.False(t, matches(stars[:200], strings.Split(strings.Repeat("a/", 200)+".b", "/")), "** stands for no hidden name")
 }
 
 // A name that looks like a pattern, but names an existing file, is that file.
@@ -149,16 +153,88 @@ func TestLinks(t *testing.T) {
 	assert.Equal(t, []string{"a", "b"}, loadTexts(t, filepath.Join(root, "link", "*.txt")))
 }
 
+// TestLinksAndFoldersThatAreNotRead: they are passed over with a note, also in a glob that could
+// match them, and a link out of the folder is followed with one.
+func TestLinksAndFoldersThatAreNotRead(t *testing.T) {
+	root := writeFiles(t, map[string]string{"in/a.txt": "a", "in/shut/b.txt": "b", "in/.h/c.txt": "c", "elsewhere/d.txt": "d", "elsewhere/e.txt": "e"})
+	in := filepath.Join(root, "in")
+	link := func(target, name string) {
+		if err := os.Symlink(target, filepath.Join(in, name)); err != nil {
+			t.Skipf("wants symbolic links: %v", err)
+		}
+	}
+	link("/nowhere/gone.txt", "gone.txt")
+	link("nowhere", ".hidden")
+	link("loop", "loop")
+	link("../elsewhere", "sub")
+	link("../elsewhere/d.txt", "d.txt")
+	link("a.txt", "again.txt")
+	lost := `"gone.txt" (a link to nothing), "loop" (too many levels of symbolic links), `
+	shut := filepath.Join(in, "shut")
+	require.NoError(t, os.Chmod(shut, 0))
+	t.Cleanup(func() { _ = os.Chmod(shut, 0o700) })
+	passed, want := `data.path: 4 links and folders passed over: `+lost+`"shut" (permission denied) and 1 more`, []string{"a", "a", "d"}
+	if _, err := os.ReadDir(shut); err == nil { // a superuser reads everything
+		passed, want = `data.path: 3 links and folders passed over: `+lost+`"sub" (a link to a folder)`, append(want, "b")
+	}
+	for _, path := range []string{in, in + "/**/*.txt"} {
+		c := load(t, filesIn(path))
+		assert.Equal(t, want, texts(c.Tokenizer, c.Train), path)
+		assert.Equal(t, []string{passed, `data.path: 1 link out of the folder followed: "d.txt"`}, c.Notes, path)
+	}
+	c := load(t, filesIn(in+"/[a].*"))
+	assert.Equal(t, []string{"a"}, texts(c.Tokenizer, c.Train))
+	assert.Empty(t, c.Notes, "nothing that was passed over could match")
+	assert.Contains(t, loadError(t, filesIn(filepath.Join(in, "gone.txt"))), "gone.txt: no such file or folder", "named itself")
+	assert.Contains(t, loadError(t, shardsIn(in+"/*")), "gone.txt: no such file or directory", "a shard is not to be missed")
+}
+
 func TestTextIsTakenByteForByte(t *testing.T) {
-	text := "\ufeffcrlf\r\n caf\xe9 \ufffd"
+	text := "crlf\r\n caf\xe9 \ufeff \ufffd"
 	root := writeFiles(t, map[string]string{"a.txt": text})
 	assert.Equal(t, []string{text}, loadTexts(t, root))
+}
+
+// TestByteOrderMarks: what begins a file to say that it is UTF-8 is neither text nor an error.
+func TestByteOrderMarks(t *testing.T) {
+	const mark, line = "\ufeff", `{"text":"one"}` + "\n"
+	root := writeFiles(t, map[string]string{
+		"a.txt": mark + "text", "b.jsonl": mark + line + mark + line, "c.json": mark + line + line, "d.jsonl.gz": gzipped(t, mark+line), "e.md.zst": zstded(t, mark+"text"),
+		"f.txt": mark, "g": mark + "text", "h.txt": mark + mark,
+	})
+	assert.Equal(t, []string{"text", "one", "one", "one", "one", "one", "text", "text", mark}, loadTexts(t, root))
+	prompts, err := Prompts("p.txt", mark+"first\r\nsecond")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"first", "second"}, prompts)
+	o := separatedFiles(t, map[string]string{"a.txt": mark + "one<|end|>two"})
+	c := load(t, o)
+	assert.Equal(t, []string{"one", "two"}, texts(c.Tokenizer, c.Train))
+	_, err = NewTokenizer(filepath.Join(writeFiles(t, map[string]string{"tokenizer.json": mark + "{}"}), "tokenizer.json"))
+	require.Error(t, err)
+	assert.NotContains(t, err.Error(), "invalid character")
 }
 
 func TestCompressedFiles(t *testing.T) {
 	long := strings.Repeat("a long text ", 100_000)
 	root := writeFiles(t, map[string]string{"a.txt.gz": gzipped(t, long) + gzipped(t, "second member"), "b.txt.ZST": zstded(t, long)})
 	assert.Equal(t, []string{long + "second member", long}, loadTexts(t, root))
+}
+
+// TestZstdWindows: a zstd file with a long window is read; one with a window that would take
+// gigabytes says what to do.
+func TestZstdWindows(t *testing.T) {
+	frame := func(log byte) string { // of one raw block, as zstd --long=LOG writes
+		return "\x28\xb5\x2f\xfd\x00" + string([]byte{(log - 10) << 3}) + "\x21\x00\x00" + "text"
+	}
+	for log := byte(10); log <= 31; log++ {
+		path := filepath.Join(writeFiles(t, map[string]string{"a.txt.zst": zstded(t, "a ") + frame(log)}), "a.txt.zst")
+		if log <= 29 {
+			require.Equal(t, []string{"a text"}, loadTexts(t, path))
+			continue
+		}
+		require.Equal(t, path+": want a zstd file with a window of at most 512 MiB, as zstd --long=29 makes, got a longer window, which takes as much memory: "+
+			"decompress it first, by zstd -d --long=31", loadError(t, filesIn(path)))
+	}
 }
 
 // A compressed file made to fill memory is refused long before it does.
@@ -206,25 +282,35 @@ func TestReadingAFileIsCancelled(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
+// lfsPointer is what a clone has instead of a file until git lfs pull.
+const lfsPointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
+
 func TestFileErrors(t *testing.T) {
 	truncated := gzipped(t, strings.Repeat("text", 100))
 	root := writeFiles(t, map[string]string{
 		"binary.txt": "text\x00", "gz.txt": gzipped(t, strings.Repeat("x", 10)), "zst.txt": zstded(t, strings.Repeat("\x00", 10)),
+		"zip.txt": "PK\x03\x04\x14\x00", "gguf.txt": "GGUF\x03\x00\x00\x00", "xz.txt": "\xfd7zXZ\x00", "lfs.jsonl": lfsPointer, "lfs.jsonl.gz": lfsPointer, "lfs/README": lfsPointer,
 		"bad.gz": "plain text", "bad.zst": "plain text", "cut.gz": truncated[:len(truncated)-10],
 		"empty/a.txt": "", "none/a.png": "x",
 	})
 	for name, fragments := range map[string][]string{
-		"missing.txt": {"data.source files: data.path entry 1: ", "missing.txt: no such file or folder; a relative path counts from the folder the program runs in"},
-		"binary.txt":  {"binary.txt: want text in UTF-8, got a binary file (NUL at byte 4); UTF-16 has to be converted first"},
-		"gz.txt":      {"gz.txt: want text in UTF-8, got a binary file", "it looks compressed by gzip: name it .gz"},
-		"zst.txt":     {"zst.txt: want text in UTF-8, got a binary file", "it looks compressed by zstd: name it .zst"},
-		"bad.gz":      {"bad.gz: want a gzip file, as its extension says: gzip: invalid header"},
-		"bad.zst":     {"bad.zst: ", "magic number mismatch"},
-		"cut.gz":      {"cut.gz: unexpected EOF"},
-		"empty":       {"data.source files: empty corpus: no text in any file of data.path [", "empty]"},
-		"none":        {"none: no text file in this folder: want .txt .text .md", "or text without an extension, each optionally with .gz or .zst; name other files by a glob"},
-		"[.txt":       {"[.txt: bad glob: syntax error in pattern in \"[.txt\""},
-		"no/such/*":   {"data.source files: data.path entry 1: glob ", "no such file or directory"},
+		"missing.txt":  {"data.source files: data.path entry 1: ", "missing.txt: no such file or folder; a relative path counts from the folder the program runs in"},
+		"binary.txt":   {"binary.txt: want text in UTF-8, got a binary file (NUL at byte 4); UTF-16 has to be converted first"},
+		"gz.txt":       {"gz.txt: want text in UTF-8, got a binary file", "it looks compressed by gzip: name it .gz"},
+		"zst.txt":      {"zst.txt: want text in UTF-8, got a binary file", "it looks compressed by zstd: name it .zst"},
+		"zip.txt":      {"zip.txt: want text in UTF-8, got a binary file (NUL at byte 5); it is a zip archive, as PyTorch's .bin and .pt files are, too: unpack it"},
+		"gguf.txt":     {"gguf.txt: want text in UTF-8, got a binary file (NUL at byte 5); it is a GGUF file of llama.cpp's"},
+		"xz.txt":       {"xz.txt: want text in UTF-8, got a binary file (NUL at byte 5); it looks compressed by xz: decompress it"},
+		"lfs.jsonl":    {"lfs.jsonl: it is a Git LFS pointer to the file that is wanted: run git lfs pull"},
+		"lfs.jsonl.gz": {"lfs.jsonl.gz: it is a Git LFS pointer to the file that is wanted: run git lfs pull"},
+		"lfs":          {"lfs: no text file in this folder"},
+		"bad.gz":       {"bad.gz: want a gzip file, as its extension says: gzip: invalid header"},
+		"bad.zst":      {"bad.zst: ", "magic number mismatch"},
+		"cut.gz":       {"cut.gz: unexpected EOF"},
+		"empty":        {"data.source files: empty corpus: no text in any file of data.path [", "empty]"},
+		"none":         {"none: no text file in this folder: want .txt .text .md", "or text without an extension, each optionally with .gz or .zst; name other files by a glob"},
+		"[.txt":        {"[.txt: bad glob: syntax error in pattern in \"[.txt\""},
+		"no/such/*":    {"data.source files: data.path entry 1: glob ", "no such file or directory"},
 	} {
 		message := loadError(t, filesIn(filepath.Join(root, filepath.FromSlash(name))))
 		for _, fragment := range fragments {

@@ -2,7 +2,6 @@ package data
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/pkg/errors"
@@ -14,13 +13,14 @@ import (
 // the format link the library.
 type Format struct {
 	Extension string // with its dot, in lower case
-	// Read emits the texts of a file of size bytes, with their numbers from 1 on. field names what
-	// holds the text, and no text may be longer than longest bytes; 0: there is no limit.
+	// Read emits the texts of a file of size bytes, with their numbers from 1 on, and "" for a
+	// record without a text. field names what holds the text, and no text may be longer than
+	// longest bytes; 0: there is no limit.
 	Read func(ctx context.Context, file io.ReaderAt, size int64, field string, longest int64, emit func(number int, text string) error) error
 }
 
-// readFile emits the documents of a file, named "file:number"; it skips empty texts.
-func (f Format) readFile(ctx context.Context, disk diskReader, file File, field string, enc *Encoder, emit func(Document) error) error {
+// readFile emits the texts of a file.
+func (f Format) readFile(ctx context.Context, disk diskReader, file File, field string, emit func(number int, text string) error) error {
 	if compression(file.Name) != "" {
 		return errors.Errorf("%s: want a file that is not compressed as a whole, since %s has a compression of its own: decompress it", file.Disk, f.Extension)
 	}
@@ -29,11 +29,5 @@ func (f Format) readFile(ctx context.Context, disk diskReader, file File, field 
 		return err
 	}
 	defer in.Close()
-	err = f.Read(ctx, countedFile{in, disk.read}, size, field, disk.longest, func(number int, text string) error {
-		if text == "" {
-			return nil
-		}
-		return emit(enc.Document(fmt.Sprintf("%s:%d", file.Name, number), text))
-	})
-	return errors.Wrap(err, file.Disk)
+	return errors.Wrap(f.Read(ctx, countedFile{in, disk.read}, size, field, disk.longest, emit), file.Disk)
 }

@@ -30,9 +30,9 @@ func (s gorootSource) Files(ctx context.Context) ([]File, error) {
 		return nil, err
 	}
 	src := filepath.Join(root, "src")
-	files, err := walkFiles(ctx, src, func(name string) bool {
+	files, err := walk{wanted: func(name string) bool {
 		return path.Ext(name) == ".go" && !strings.Contains(path.Dir(name), "testdata")
-	})
+	}}.files(ctx, src)
 	if err != nil {
 		return nil, errors.Wrapf(err, "data.source goroot: %s", src)
 	}

@@ -5,13 +5,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/regular"
 )
 
 const (
@@ -19,44 +17,48 @@ const (
 	jsonlMaxLine = 1 << 30 // bytes of the longest line accepted
 )
 
-// readJSONL emits a document for each line of a file of JSON objects: the text of one field. It
-// skips blank lines and empty texts.
-func readJSONL(ctx context.Context, f File, field string, disk diskReader, enc *Encoder, emit func(Document) error) error {
-	return disk.eachLine(ctx, f.Disk, func(number int, line []byte) error {
-		text, err := jsonText(line, field)
-		if err != nil || text == "" {
-			return err
-		}
-		return emit(enc.Document(fmt.Sprintf("%s:%d", f.Name, number), text))
-	})
-}
-
 // EachLine reads a text file line by line, decompressed if its name ends in .gz or .zst, and skips
 // blank lines. number counts all lines from 1; line is valid until use returns. An error of the
-// file or of use names the file and the line.
+// file or of use names the file and the line. A byte order mark at the start of a line is removed.
 func EachLine(ctx context.Context, path string, use func(number int, line []byte) error) error {
-	return diskReader{}.eachLine(ctx, path, use)
+	d := diskReader{}
+	return d.open(ctx, path, func(in *bufio.Reader) error { return d.eachLine(in, path, use) })
 }
 
-func (d diskReader) eachLine(ctx context.Context, path string, use func(number int, line []byte) error) error {
-	return d.open(ctx, path, func(r io.Reader) error {
-		lines := lineReader{in: bufio.NewReaderSize(r, jsonlBuffer), most: jsonlMaxLine}
-		if d.longest > 0 {
-			lines.most = min(d.longest, jsonlMaxLine)
+func (d diskReader) eachLine(in io.Reader, path string, use func(number int, line []byte) error) error {
+	lines := lineReader{in: bufio.NewReaderSize(in, jsonlBuffer), most: d.longestLine()}
+	for number := 1; ; number++ {
+		line, err := lines.next()
+		if err == io.EOF {
+			return nil
 		}
-		for number := 1; ; number++ {
-			line, err := lines.next()
-			if err == io.EOF {
-				return nil
-			}
-			if err == nil && len(bytes.TrimSpace(line)) > 0 {
-				err = use(number, line)
-			}
-			if err != nil {
-				return errors.Wrapf(err, "%s:%d", path, number)
-			}
+		line = bytes.TrimPrefix(line, []byte(regular.ByteOrderMark)) // where files were joined
+		if err == nil && len(bytes.TrimSpace(line)) > 0 {
+			err = use(number, line)
 		}
+		if err != nil {
+			return errors.Wrapf(err, "%s:%d", path, number)
+		}
+	}
+}
+
+// eachObject is like eachLine for lines that are JSON objects.
+func (d diskReader) eachObject(in io.Reader, path string, use func(number int, object map[string]json.RawMessage) error) error {
+	return d.eachLine(in, path, func(number int, line []byte) error {
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal(line, &object); err != nil {
+			return errors.Wrap(err, "invalid JSON: want one object a line")
+		}
+		return use(number, object)
 	})
+}
+
+// longestLine returns the bytes of the longest line that is accepted.
+func (d diskReader) longestLine() int64 {
+	if d.longest > 0 {
+		return min(d.longest, jsonlMaxLine)
+	}
+	return jsonlMaxLine
 }
 
 // lineReader splits text into lines. The time for a line is proportional to its length, however
@@ -83,24 +85,4 @@ func (l *lineReader) next() ([]byte, error) {
 		}
 		return l.line, err
 	}
-}
-
-// jsonText returns the string in a field of a JSON object.
-func jsonText(line []byte, field string) (string, error) {
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(line, &object); err != nil {
-		return "", errors.Wrap(err, "invalid JSON: want one object a line")
-	}
-	value, ok := object[field]
-	if !ok {
-		have := slices.Sorted(maps.Keys(object))
-		return "", errors.Errorf("want the text in field %q, got an object with the fields [%s]: name it in data.text_field, or by -text-field",
-			field, strings.Join(have, ", "))
-	}
-	// A pointer, to distinguish null from "".
-	var text *string
-	if err := json.Unmarshal(value, &text); err != nil || text == nil {
-		return "", errors.Errorf("field %q: want a string, got %.40s", field, value)
-	}
-	return *text, nil
 }

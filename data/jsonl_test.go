@@ -37,13 +37,12 @@ func TestJSONLNames(t *testing.T) {
 
 func TestJSONLErrors(t *testing.T) {
 	for text, fragments := range map[string][]string{
-		`{"text":"a"}` + "\n\n" + `{"text":`: {"a.jsonl:3: invalid JSON: want one object a line: unexpected end of JSON input"},
-		`["a"]`:                              {"a.jsonl:1: invalid JSON: want one object a line: ", "cannot unmarshal array"},
-		`{"text":"a"}{"text":"b"}`:           {"a.jsonl:1: invalid JSON", "after top-level value"},
-		`{"title":"a","body":"b"}`:           {`a.jsonl:1: want the text in field "text", got an object with the fields [body, title]: name it in data.text_field, or by -text-field`},
-		`null`:                               {`a.jsonl:1: want the text in field "text", got an object with the fields []`},
-		`{"text":null}`:                      {`a.jsonl:1: field "text": want a string, got null`},
-		`{"text":["a"]}`:                     {`a.jsonl:1: field "text": want a string, got ["a"]`},
+		`{"text":"a"}` + "\n\n" + `{"text":`:      {"a.jsonl:3: invalid JSON: want one object a line: unexpected end of JSON input"},
+		`["a"]`:                                   {"a.jsonl:1: invalid JSON: want one object a line: ", "cannot unmarshal array"},
+		`{"text":"a"}{"text":"b"}`:                {"a.jsonl:1: invalid JSON", "after top-level value"},
+		"\n" + `{"title":"a","b":{"c":{},"d":1}}`: {`a.jsonl:2: want the text in field "text", got an object with the fields [b.c, b.d, title]: name it in data.text_field, or by -text-field`},
+		`null`:           {`a.jsonl:1: want the text in field "text", got an object with the fields []`},
+		`{"text":["a"]}`: {`a.jsonl:1: field "text": want a string, got ["a"]`},
 	} {
 		root := writeFiles(t, map[string]string{"a.jsonl": text})
 		message := loadError(t, filesIn(root))
@@ -52,6 +51,8 @@ func TestJSONLErrors(t *testing.T) {
 		}
 		assert.Contains(t, message, filepath.Join(root, "a.jsonl"))
 	}
+	assert.Equal(t, "a.jsonl:1: want text, got a NUL at byte 1: it is a binary file or damaged; take it out",
+		loadError(t, filesIn(writeFiles(t, map[string]string{"a.jsonl": `{"text":"a\u0000b"}`}))))
 	cut := gzipped(t, strings.Repeat("{\"text\":\"t\"}\n", 3))
 	root := writeFiles(t, map[string]string{"a.jsonl.gz": cut[:len(cut)-8]})
 	assert.Contains(t, loadError(t, filesIn(root)), "a.jsonl.gz:4: unexpected EOF")

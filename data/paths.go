@@ -15,11 +15,11 @@ import (
 )
 
 // expandPaths returns the files named by the paths of a files or shards source, each once, ordered
-// by name and then by path. folder lists the files of a path that is a folder.
-func expandPaths(ctx context.Context, kind string, paths []string, folder func(context.Context, string) ([]File, error)) ([]File, error) {
+// by name and then by path. folder lists the files of a path that is a folder; notes are of globs.
+func expandPaths(ctx context.Context, kind string, paths []string, folder func(context.Context, string) ([]File, error), notes *walkNotes) ([]File, error) {
 	var all []File
 	for i, entry := range paths {
-		found, err := expandPath(ctx, entry, folder)
+		found, err := expandPath(ctx, entry, folder, notes)
 		if err != nil {
 			return nil, errors.Wrapf(err, "data.source %s: data.path entry %d", kind, i+1)
 		}
@@ -39,51 +39,26 @@ func expandPaths(ctx context.Context, kind string, paths []string, folder func(c
 	return all, nil
 }
 
-func expandPath(ctx context.Context, entry string, folder func(context.Context, string) ([]File, error)) ([]File, error) {
+func expandPath(ctx context.Context, entry string, folder func(context.Context, string) ([]File, error), notes *walkNotes) ([]File, error) {
 	info, err := os.Stat(entry)
 	switch {
 	case err == nil && info.IsDir():
 		return folder(ctx, entry)
 	case err == nil:
-		return []File{{Name: filepath.Base(entry), Disk: entry}}, regular.Check(entry, info)
+		return []File{{Name: filepath.Base(entry), Disk: entry, named: true}}, regular.Check(entry, info)
 	case errors.Is(err, fs.ErrNotExist) && hasWildcard(entry):
-		return glob(ctx, entry)
+		return glob(ctx, entry, notes)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, errors.Errorf("%s: no such file or folder; a relative path counts from the folder the program runs in", entry)
 	}
 	return nil, err
 }
 
-// walkFiles returns the files below root, including links to files, whose slash-separated path
-// relative to root is wanted.
-func walkFiles(ctx context.Context, root string, wanted func(name string) bool) ([]File, error) {
-	// A trailing separator makes the walk enter a root that is itself a link.
-	var files []File
-	err := filepath.WalkDir(root+string(filepath.Separator), func(disk string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		name, err := filepath.Rel(root, disk)
-		if name = filepath.ToSlash(name); err != nil || entry.IsDir() || !wanted(name) {
-			return err
-		}
-		info, err := os.Stat(disk)
-		if err == nil && info.Mode().IsRegular() {
-			files = append(files, File{name, disk, info.Size()})
-		}
-		return err
-	})
-	return files, err
-}
-
 func hasWildcard(entry string) bool { return strings.ContainsAny(entry, "*?[") }
 
 // glob returns the files that match a pattern. Names that begin with a dot are matched only by a
 // part of the pattern that also begins with one.
-func glob(ctx context.Context, pattern string) ([]File, error) {
+func glob(ctx context.Context, pattern string, notes *walkNotes) ([]File, error) {
 	parts := strings.Split(filepath.ToSlash(pattern), "/")
 	fixed := slices.IndexFunc(parts, hasWildcard)
 	root, parts := strings.Join(parts[:fixed], "/"), parts[fixed:]
@@ -102,9 +77,19 @@ func glob(ctx context.Context, pattern string) ([]File, error) {
 	if _, err := os.Stat(root); err != nil {
 		return nil, errors.Wrapf(err, "glob %s", pattern)
 	}
-	files, err := walkFiles(ctx, root, func(name string) bool {
-		return matchParts(parts, strings.Split(name, "/"))
-	})
+	walk := walk{notes: notes}
+	walk.wanted = func(name string) bool {
+		matches, _ := matchParts(parts, strings.Split(name, "/"))
+		return matches
+	}
+	walk.enter = func(name string) bool {
+		_, below := matchParts(parts, strings.Split(name, "/"))
+		return below
+	}
+	files, err := walk.files(ctx, root)
+	for i := range files {
+		files[i].named = true
+	}
 	if err == nil && len(files) == 0 {
 		err = errors.New("matches no file")
 	}
@@ -112,9 +97,9 @@ func glob(ctx context.Context, pattern string) ([]File, error) {
 }
 
 // matchParts reports whether the names of a path match the parts of a valid pattern, in which **
-// stands for any number of names. It follows all possible matches at once, so that its time is
-// bounded by parts x names.
-func matchParts(parts, names []string) bool {
+// stands for any number of names, and whether those of a path below can. It follows all possible
+// matches at once, so that its time is bounded by parts x names.
+func matchParts(parts, names []string) (matches, below bool) {
 	reached := make([]bool, len(parts)+1) // [i]: the first i parts match the names so far
 	reached[0] = true
 	for at := 0; ; at++ {
@@ -124,7 +109,7 @@ func matchParts(parts, names []string) bool {
 			}
 		}
 		if at == len(names) {
-			return reached[len(parts)]
+			return reached[len(parts)], slices.Contains(reached[:len(parts)], true)
 		}
 		next := make([]bool, len(reached))
 		for p, part := range parts {

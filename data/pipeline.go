@@ -1,10 +1,12 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"sync"
 
+	"github.com/pkg/errors"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -111,6 +113,7 @@ type fileJob struct {
 // read sends the documents of the file in chunks.
 func (j *fileJob) read(ctx context.Context) {
 	defer close(j.chunks)
+	defer j.recovered(&j.err)
 	next, at := &chunk{}, place{File: j.index}
 	j.err = j.source.Read(ctx, j.file, &Encoder{}, func(d Document) error {
 		d.place = at
@@ -132,6 +135,13 @@ func (j *fileJob) read(ctx context.Context) {
 	}
 }
 
+// recovered turns a panic, whose trace would not say which file it is about, into an error.
+func (j *fileJob) recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = errors.Errorf("%s: internal error: %v: a bug of the program; please report it, with the file if you can", cmp.Or(j.file.Disk, j.file.Name), r)
+	}
+}
+
 // send passes a chunk on as soon as the backlog has room for it, and schedules its encoding.
 func (j *fileJob) send(ctx context.Context, c *chunk) error {
 	if err := j.backlog.add(ctx, j, c.bytes); err != nil {
@@ -140,6 +150,7 @@ func (j *fileJob) send(ctx context.Context, c *chunk) error {
 	c.encoded = make(chan struct{})
 	j.encoders.Go(func() error {
 		defer close(c.encoded)
+		defer j.recovered(&c.err)
 		enc := j.spare.Get().(*Encoder)
 		defer j.spare.Put(enc)
 		for i := range c.documents {

@@ -129,6 +129,35 @@ func TestPipelineStopsOnVisitorError(t *testing.T) {
 	assert.LessOrEqual(t, runtime.NumGoroutine(), before, "no reader is left")
 }
 
+// badSource panics while it reads one of its files.
+type badSource struct{ countedSource }
+
+func (s badSource) Read(ctx context.Context, f File, enc *Encoder, emit func(Document) error) error {
+	if f.Name == "3" {
+		panic("index out of range")
+	}
+	return s.countedSource.Read(ctx, f, enc, emit)
+}
+
+// A panic while a file is read, or while one of its documents is encoded, does not end the program.
+func TestPipelineReportsPanics(t *testing.T) {
+	visited := 0
+	count := func(Document) error { visited++; return nil }
+	err := eachDocument(t.Context(), badSource{newCountedSource(5, 2, 1)}, byteTokenizer{}, 2, count)
+	assert.EqualError(t, err, "3: internal error: index out of range: a bug of the program; please report it, with the file if you can")
+	assert.Equal(t, 6, visited)
+
+	p := pipeline{source: newCountedSource(5, 2, 1), threads: 2, encode: func(_ *Encoder, d *Document) error {
+		if d.Name == "3#1" {
+			panic("index out of range")
+		}
+		return nil
+	}}
+	err = p.each(t.Context(), []File{{Name: "3", Disk: "corpus/3"}}, byteTokenizer{}, count)
+	assert.EqualError(t, err, "corpus/3: internal error: index out of range: a bug of the program; please report it, with the file if you can")
+	assert.Contains(t, fmt.Sprintf("%+v", err), "pipeline_test.go", "where it happened")
+}
+
 func TestPipelineStopsOnCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -220,6 +220,10 @@ func (p *Preparation) write(ctx context.Context) error {
 // add writes a document.
 func (p *Preparation) add(d Document) error {
 	p.state.Next = place{d.place.File, d.place.Document + 1}
+	if d.blank {
+		p.state.Meta.Blank++
+		return nil
+	}
 	if p.seen != nil {
 		before, err := p.seen.add(d)
 		if err != nil {

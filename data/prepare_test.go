@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -239,6 +240,40 @@ func TestUnfinishedPreparations(t *testing.T) {
 	require.ErrorContains(t, err, "of files that have changed since")
 }
 
+// TestShardsDeletedMeanwhile: a shard that is deleted while others are written is not missed
+// without a word, whether it was finished or not.
+func TestShardsDeletedMeanwhile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows deletes no open files")
+	}
+	o := variedTexts(t)
+	for _, oldest := range []bool{true, false} {
+		p := varied(o, t.TempDir())
+		deleted := false
+		p.Progress = func(now PrepareProgress) {
+			shards, err := filepath.Glob(filepath.Join(p.Dir, "train-*.tokens"))
+			require.NoError(t, err)
+			if len(shards) < 2 || deleted {
+				return
+			}
+			deleted = true
+			if !oldest {
+				shards = shards[len(shards)-1:]
+			}
+			require.NoError(t, os.Remove(shards[0]))
+		}
+		_, err := prepareWith(t, p)
+		require.True(t, deleted)
+		require.ErrorContains(t, err, map[bool]string{true: "a shard has gone since it was written: begin anew by -restart", false: "it was deleted, moved or replaced while it was written"}[oldest])
+		p.Progress = nil
+		_, err = prepareWith(t, p)
+		require.ErrorContains(t, err, "-restart")
+		p.Restart = true
+		_, err = prepareWith(t, p)
+		require.NoError(t, err)
+	}
+}
+
 func TestPreparationRefuses(t *testing.T) {
 	o := twelveTexts(t)
 	for want, change := range map[string]func(*PrepareOptions){
@@ -291,7 +326,7 @@ func TestBadText(t *testing.T) {
 		"empty.txt":    {"", "empty corpus: no text in any file"},
 		"long.txt":     {strings.Repeat("x", 1<<20+1), "long.txt: want documents of at most 1048576 bytes, for which there is memory, got a longer one: cut it"},
 		"long.jsonl":   {line + `{"text":"` + strings.Repeat("x", 1<<20) + `"}`, "long.jsonl:2: want lines of at most 1048576 bytes, got a longer one"},
-		"p.parquet":    {"PAR1\x00", "p.parquet: want text in UTF-8, got a binary file (NUL at byte 4); it looks like Parquet, which residua prepare reads"},
+		"p.parquet":    {"PAR1\x15\x00", "p.parquet: want text in UTF-8, got a binary file (NUL at byte 5); it looks like Parquet, which residua prepare reads"},
 	} {
 		dir := t.TempDir()
 		p := PrepareOptions{Options: filesIn(filepath.Join(writeFiles(t, map[string]string{name: c.content}), name)), Dir: dir}

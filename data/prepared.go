@@ -44,6 +44,7 @@ type Statistics struct {
 	Validation    Counts  `json:"validation"`
 	BytesPerToken float64 `json:"bytes_per_token"` // of text, on average; a document's BOS counts as a token
 	Duplicates    int64   `json:"duplicates"`      // documents that were dropped because an equal one came before
+	Blank         int64   `json:"blank"`           // records (lines, rows) without a text, or with an empty one, which were left out
 	NotUTF8       int64   `json:"not_utf8"`        // documents with bytes that are not UTF-8, which are kept as they are
 	Longest       Longest `json:"longest"`         // the document of the most tokens
 }

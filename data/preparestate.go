@@ -12,6 +12,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/internal/regular"
 )
 
@@ -38,7 +39,7 @@ func (p *Preparation) fingerprint() error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(h, "%T %s %q %q %v %d %t %d\n", p.Source, settings, p.Tokenizer, p.TextField, p.split, p.ShardTokens, p.Dedupe, p.SampleBytes)
+	fmt.Fprintf(h, "2 %T %s %q %q %v %d %t %d\n", p.Source, settings, p.Tokenizer, p.TextField, p.split, p.ShardTokens, p.Dedupe, p.SampleBytes)
 	for _, f := range p.files {
 		var size int64
 		var changed time.Time
@@ -120,6 +121,11 @@ func (p *Preparation) finish() error {
 	if len(meta.Shards) == 0 {
 		return errEmpty(p.Options)
 	}
+	for _, shard := range meta.Shards {
+		if _, err := os.Stat(filepath.Join(p.Dir, shard.Name)); err != nil {
+			return errors.Wrap(err, "a shard has gone since it was written: begin anew by -restart")
+		}
+	}
 	text, err := json.MarshalIndent(meta, "", "  ")
 	if err != nil {
 		return err
@@ -145,6 +151,9 @@ func (p *Preparation) close() {
 // failed returns the error of a preparation. It says how to go on, or, if no state has been saved,
 // removes what has been written.
 func (p *Preparation) failed(err error) error {
+	if errors.Is(err, checkpoint.ErrGone) {
+		return errors.Wrapf(err, "%s is unfinished, begin anew by -restart", p.Dir)
+	}
 	if p.kept {
 		return errors.Wrapf(err, "%s is unfinished, the same call goes on with it", p.Dir)
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // Prompts returns the prompts in a list, the content of the file name: each line that is not empty
@@ -22,8 +24,11 @@ func Prompts(name, text string) ([]string, error) {
 // EachPrompt is like Prompts, but converts each nonempty line by read. In errors, what
 // describes what a line should hold.
 func EachPrompt[T any](name, what, text string, read func(line string, isJSON bool) (T, error)) ([]T, error) {
+	if what := regular.Kind([]byte(text)); what != "" {
+		return nil, errors.Errorf("%s: want text, but %s", name, what)
+	}
 	var all []T
-	for i, line := range strings.Split(text, "\n") {
+	for i, line := range strings.Split(strings.TrimPrefix(text, regular.ByteOrderMark), "\n") {
 		line = strings.TrimSuffix(line, "\r")
 		if line == "" {
 			continue
@@ -42,15 +47,16 @@ func EachPrompt[T any](name, what, text string, read func(line string, isJSON bo
 
 // decoded returns the prompt in a line of JSON.
 func decoded(line string) (string, error) {
-	var text string
-	if json.Unmarshal([]byte(line), &text) == nil {
-		return text, nil
+	value := json.RawMessage(strings.TrimSpace(line))
+	var object map[string]json.RawMessage
+	if json.Unmarshal(value, &object) == nil {
+		value = object["prompt"]
 	}
-	var object struct{ Prompt *string }
-	if json.Unmarshal([]byte(line), &object) != nil || object.Prompt == nil {
+	text, err := jsonText(value)
+	if err != nil || string(value) == "null" {
 		return "", errors.Errorf(`want a JSON string, or an object with "prompt", got %q`, shortened(line))
 	}
-	return *object.Prompt, nil
+	return text, nil
 }
 
 // shortened returns the beginning of a line, for an error.

@@ -3,41 +3,34 @@ package data
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"io"
 	"strings"
 
 	"github.com/pkg/errors"
 )
 
-// separated reads a text file in which a separator ends each document; the last one needs
-// none. The file is decompressed if its name ends in .gz or .zst. use is called with each
-// document, without the line breaks at its ends, and its number; empty documents are counted
-// but skipped.
-func (d diskReader) separated(ctx context.Context, disk, separator string, use func(number int, text string) error) error {
-	most := int64(jsonlMaxLine)
-	if d.longest > 0 {
-		most = min(d.longest, most)
-	}
-	return d.open(ctx, disk, func(r io.Reader) error {
-		documents := bufio.NewScanner(r)
-		documents.Buffer(make([]byte, 0, min(jsonlBuffer, most)), int(most)+len(separator))
-		documents.Split(cutAt(separator))
-		number := 0
-		for documents.Scan() {
-			number++
-			if text := strings.Trim(documents.Text(), "\r\n"); text != "" {
-				if err := use(number, text); err != nil {
-					return err
-				}
+// separated reads text in which a separator ends each document; the last one needs none. use is
+// called with each document, without the line breaks at its ends, and its number; empty documents
+// are counted but skipped.
+func (d diskReader) separated(in io.Reader, disk, separator string, use func(number int, text string) error) error {
+	most := d.longestLine()
+	documents := bufio.NewScanner(in)
+	documents.Buffer(make([]byte, 0, min(jsonlBuffer, most)), int(most)+len(separator))
+	documents.Split(cutAt(separator))
+	number := 0
+	for documents.Scan() {
+		number++
+		if text := strings.Trim(documents.Text(), "\r\n"); text != "" {
+			if err := use(number, text); err != nil {
+				return err
 			}
 		}
-		err := documents.Err()
-		if err == bufio.ErrTooLong {
-			err = errLongDocument(most)
-		}
-		return errors.Wrapf(err, "%s: document %d", disk, number+1)
-	})
+	}
+	err := documents.Err()
+	if err == bufio.ErrTooLong {
+		err = errLongDocument(most)
+	}
+	return errors.Wrapf(err, "%s: document %d", disk, number+1)
 }
 
 // cutAt returns a function by which a bufio.Scanner cuts text at a separator. It looks at each byte
@@ -54,6 +47,7 @@ func cutAt(separator string) bufio.SplitFunc {
 			if len(text) == 0 {
 				return 0, nil, nil
 			}
+			looked = 0
 			return len(text), text, nil
 		}
 		looked = max(0, len(text)-len(separator)+1)

@@ -22,16 +22,17 @@ func TestSeparatedDocuments(t *testing.T) {
 	long := strings.Repeat("y <|en", 1<<19)
 	o := separatedFiles(t, map[string]string{
 		"a.txt":   "One.\nTwo.\n<|end|>\r\nThree.<|end|>\n<|end|>" + long + "<|end|>last",
+		"a2.txt":  "first story.\n<|end|>\nthe second, longer than the separator, has none at its end",
 		"b.txt":   "<|end|>",
 		"c.jsonl": `{"text":"a <|end|> b"}`,
 	})
 	c := load(t, o)
-	assert.Equal(t, []string{"One.\nTwo.", "Three.", long, "last", "a <|end|> b"}, texts(c.Tokenizer, c.Train))
+	assert.Equal(t, []string{"One.\nTwo.", "Three.", long, "last", "first story.", "the second, longer than the separator, has none at its end", "a <|end|> b"}, texts(c.Tokenizer, c.Train))
 }
 
 // Documents are found wherever what is read at a time ends.
 func TestSeparatorInPieces(t *testing.T) {
-	const text = "a<|end|>b<|en<|end|><|end|>c<|end"
+	const text = "a<|end|>b<|en<|end|><|end|>a long document<|end"
 	cut := cutAt(endOfStory)
 	var got []string
 	var rest []byte
@@ -51,7 +52,7 @@ func TestSeparatorInPieces(t *testing.T) {
 			break
 		}
 	}
-	assert.Equal(t, []string{"a", "b<|en", "", "c<|end"}, got)
+	assert.Equal(t, []string{"a", "b<|en", "", "a long document<|end"}, got)
 }
 
 func TestSeparatedDocumentTooLong(t *testing.T) {

@@ -36,7 +36,7 @@ func newShardSource(paths []string, t Tokenizer) *shardSource {
 }
 
 func (s *shardSource) Files(ctx context.Context) ([]File, error) {
-	return expandPaths(ctx, Shards{}.Name(), s.paths, s.folder)
+	return expandPaths(ctx, Shards{}.Name(), s.paths, s.folder, nil)
 }
 
 // folder lists the shards of a folder that Preparation.Run has filled.

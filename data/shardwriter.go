@@ -45,7 +45,7 @@ func newShardWriter(disk checkpoint.Disk, dir string, most int64, header shardHe
 		return w, nil
 	}
 	if err := w.open(shardHeaderSize + state.Current.Tokens*tokenWidth(int(header.Vocab))); err != nil {
-		return nil, err
+		return nil, errors.Wrap(err, "the shard to go on with; begin anew by -restart")
 	}
 	return w, errors.WithStack(w.sum.(encoding.BinaryUnmarshaler).UnmarshalBinary(state.Sum))
 }

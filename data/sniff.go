@@ -1,12 +1,12 @@
 package data
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -29,7 +29,7 @@ func (s *fileSource) sniff(ctx context.Context, folder string, names []string) (
 			files = append(files, f)
 			s.sniffed = true
 		default:
-			s.skipped = append(s.skipped, name)
+			s.skipped = append(s.skipped, fmt.Sprintf("%q", name))
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -43,7 +43,7 @@ func (s *fileSource) sniff(ctx context.Context, folder string, names []string) (
 func startsWithText(ctx context.Context, disk string) bool {
 	start := make([]byte, sniffBytes)
 	n := 0
-	err := diskReader{}.open(ctx, disk, func(r io.Reader) (err error) {
+	err := diskReader{}.open(ctx, disk, func(r *bufio.Reader) (err error) {
 		n, err = io.ReadFull(r, start)
 		return err
 	})
@@ -63,21 +63,10 @@ func startsWithText(ctx context.Context, disk string) bool {
 
 // notes says which files were skipped.
 func (s *fileSource) notes() []string {
-	count := len(s.skipped)
-	if count == 0 {
-		return nil
+	lines := s.walked.lines()
+	if count := len(s.skipped); count > 0 {
+		lines = append(lines, fmt.Sprintf("data.path: %s passed over, not text by extension or content: %s; name them by a glob to read them",
+			counted(count, "file", "files"), firstOf(s.skipped)))
 	}
-	var names []string
-	for _, name := range s.skipped[:min(count, namedFiles)] {
-		names = append(names, fmt.Sprintf("%q", name))
-	}
-	list := strings.Join(names, ", ")
-	if rest := count - len(names); rest > 0 {
-		list += fmt.Sprintf(" and %d more", rest)
-	}
-	files := "files"
-	if count == 1 {
-		files = "file"
-	}
-	return []string{fmt.Sprintf("data.path: %d %s passed over, not text by extension or content: %s; name them by a glob to read them", count, files, list)}
+	return lines
 }

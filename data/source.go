@@ -43,7 +43,9 @@ type Reader interface {
 type File struct {
 	Name string // slash-separated and relative
 	Disk string // path to open; "": it is not on disk
-	size int64  // of a file found by walkFiles
+	size int64  // of a file found by walk
+
+	named bool // by a path or a glob: not found in a folder
 }
 
 // Document is one document of a source.
@@ -53,6 +55,7 @@ type Document struct {
 
 	text    string
 	waiting bool // text is still to be encoded
+	blank   bool // a record without a text, which is counted and left out
 	place   place
 	side    side    // side of a shard that Preparation.Run wrote
 	content content // set by a Preparation
@@ -73,7 +76,9 @@ func (Goroot) Open(o Options, _ Tokenizer) (Reader, error) {
 }
 
 // Files reads text files; see Options.Paths. Each file is a document, or each line of a .jsonl
-// file, named "file:line". Files and lines without any text are skipped.
+// file, named "file:line", or each of several JSON objects in another file, named "file:number".
+// Files, lines and objects without any text are skipped; a Corpus and a Preparation count the
+// latter two.
 type Files struct {
 	Separator string `yaml:"separator" json:"separator,omitempty" help:"this text ends a document, in text files that hold several; empty: a file is one document"`
 }
@@ -113,13 +118,14 @@ func (o Options) checkPaths(s Source) error {
 type Options struct {
 	Source Source // nil means Goroot
 
-	// Paths is where Files and Shards look. Each path is a file, a folder or a glob. A folder
-	// is read with all folders below it; links to folders are not followed, and hidden names
-	// are skipped. In a glob, * ? [a-z] stand for part of a name and ** for any number of
-	// folders. A folder yields its text files (recognised by extension or, if they have none,
-	// by content; each optionally with .gz or .zst after it) or, for Shards, the shards that
-	// its meta.json lists. A file found twice counts once. Pipes and devices are refused, and
-	// so are compressed files that are made to fill memory.
+	// Paths is where Files and Shards look. Each path is a file, a folder or a glob. A folder is
+	// read with all folders below it; links to files are followed, also out of the folder, links to
+	// folders are not, and hidden names are skipped. Links and folders that cannot be read are
+	// passed over, with a note. In a glob, * ? [a-z] stand for part of a name and ** for any number
+	// of folders. A folder yields its text files (recognised by extension or, if they have none, by
+	// content; each optionally with .gz or .zst after it) or, for Shards, the shards that its
+	// meta.json lists. A file found twice counts once. Pipes and devices are refused, and so are
+	// compressed files that are made to fill memory.
 	//
 	// A document's file is named relative to the folder, or to the part of
 	// the glob before the first wildcard, or by its base name: moving a corpus
@@ -175,6 +181,9 @@ func (e *Encoder) Document(name, text string) Document {
 
 // encode encodes a document of text, and drops its text.
 func (e *Encoder) encode(d *Document) error {
+	if err := d.checkText(); err != nil {
+		return err
+	}
 	if d.waiting {
 		e.ids = e.tokenizer.Encode(append(e.ids[:0], e.tokenizer.BOS()), d.text)
 		d.Tokens, d.text, d.waiting = NewTokens(e.tokenizer.Vocab(), e.ids), "", false

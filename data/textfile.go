@@ -1,6 +1,7 @@
 package data
 
 import (
+	"bufio"
 	"compress/gzip"
 	"context"
 	"io"
@@ -38,8 +39,8 @@ type diskReader struct {
 }
 
 // open opens a file, decompressed if its extension says so, and calls use with a textReader,
-// which checks what use reads.
-func (d diskReader) open(ctx context.Context, disk string, use func(io.Reader) error) error {
+// which checks what use reads, after a byte order mark.
+func (d diskReader) open(ctx context.Context, disk string, use func(*bufio.Reader) error) error {
 	f, size, err := regular.Open(disk)
 	if err != nil {
 		return err
@@ -55,30 +56,45 @@ func (d diskReader) open(ctx context.Context, disk string, use func(io.Reader) e
 		}
 		text.r, text.packed = r, size
 	case extZstd:
-		r, err := zstd.NewReader(counted, zstd.WithDecoderConcurrency(1))
+		r, err := zstd.NewReader(counted, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(mostWindow))
 		if err != nil {
 			return errors.Wrapf(err, "%s: want a zstd file, as its extension says", disk)
 		}
 		defer r.Close()
-		text.r, text.packed = r, size
+		text.r, text.packed = zstdReader{r}, size
 	}
-	return use(text)
+	in := bufio.NewReader(text)
+	if start, _ := in.Peek(len(regular.ByteOrderMark)); string(start) == regular.ByteOrderMark {
+		_, _ = in.Discard(len(regular.ByteOrderMark)) // they are in the buffer
+	}
+	return use(in)
+}
+
+// mostWindow is the longest window of a zstd file, zstd's --long=29: reading takes as many bytes of
+// memory.
+const mostWindow = 512 << 20
+
+// zstdReader explains the error about a longer window.
+type zstdReader struct{ *zstd.Decoder }
+
+func (r zstdReader) Read(p []byte) (int, error) {
+	n, err := r.Decoder.Read(p)
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		err = errors.Errorf("want a zstd file with a window of at most %d MiB, as zstd --long=29 makes, got a longer window, which takes as much memory: decompress it first, by zstd -d --long=31", mostWindow>>20)
+	}
+	return n, err
 }
 
 // text returns the text of a file, which is one document.
-func (d diskReader) text(ctx context.Context, disk string) (string, error) {
-	var text []byte
-	err := d.open(ctx, disk, func(r io.Reader) (err error) {
-		if d.longest > 0 {
-			r = io.LimitReader(r, d.longest+1)
-		}
-		text, err = io.ReadAll(r)
-		if err == nil && d.longest > 0 && int64(len(text)) > d.longest {
-			err = errLongDocument(d.longest)
-		}
-		return errors.Wrap(err, disk)
-	})
-	return string(text), err
+func (d diskReader) text(in io.Reader, disk string) (string, error) {
+	if d.longest > 0 {
+		in = io.LimitReader(in, d.longest+1)
+	}
+	text, err := io.ReadAll(in)
+	if err == nil && d.longest > 0 && int64(len(text)) > d.longest {
+		err = errLongDocument(d.longest)
+	}
+	return string(text), errors.Wrap(err, disk)
 }
 
 // errLongDocument reports a document that is longer than most bytes.

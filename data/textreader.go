@@ -2,10 +2,13 @@ package data
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // A compressed file may contain freeText bytes of text, or mostExpansion times its own size if
@@ -31,15 +34,23 @@ type textReader struct {
 	memory int64  // bytes available for what is read; 0: unknown
 	read   int64  // bytes passed on
 	start  []byte // the first bytes, by which some formats are recognised
+	err    error  // what Read has returned; it returns nothing else afterwards
 }
 
 // Read reads and checks the next bytes.
-func (t *textReader) Read(p []byte) (int, error) {
+func (t *textReader) Read(p []byte) (n int, err error) {
+	if t.err == nil {
+		n, t.err = t.next(p)
+	}
+	return n, t.err
+}
+
+func (t *textReader) next(p []byte) (int, error) {
 	if err := t.ctx.Err(); err != nil {
 		return 0, err
 	}
 	n, err := t.r.Read(p)
-	if missing := 4 - len(t.start); missing > 0 {
+	if missing := regular.KindBytes - len(t.start); missing > 0 {
 		t.start = append(t.start, p[:min(n, missing)]...)
 	}
 	if at := bytes.IndexByte(p[:n], 0); at >= 0 {
@@ -57,14 +68,6 @@ func (t *textReader) Read(p []byte) (int, error) {
 }
 
 func (t *textReader) errBinary(at int64) error {
-	hint := "UTF-16 has to be converted first"
-	switch {
-	case bytes.HasPrefix(t.start, []byte{0x1f, 0x8b}):
-		hint = "it looks compressed by gzip: name it .gz"
-	case bytes.HasPrefix(t.start, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		hint = "it looks compressed by zstd: name it .zst"
-	case bytes.HasPrefix(t.start, []byte("PAR1")):
-		hint = "it looks like Parquet, which residua prepare reads"
-	}
+	hint := cmp.Or(regular.Kind(t.start), "UTF-16 has to be converted first")
 	return errors.Errorf("want text in UTF-8, got a binary file (NUL at byte %d); %s", at, hint)
 }

@@ -149,7 +149,7 @@ func (w *work) add(r Record) error {
 	r.Jobs = w.Jobs
 	err := json.NewEncoder(w.file).Encode(r)
 	if err == nil {
-		err = w.file.Sync()
+		err = w.file.Keep(w.Note)
 	}
 	if err != nil {
 		w.file = nil

@@ -309,7 +309,7 @@ func TestRowsAreRefused(t *testing.T) {
 	c := tiny(models.PositionsALiBi)
 	store := freshStore(t, c)
 	for key, o := range map[string]generate.Options{
-		"rows":  {Rows: 1 << 40},
+		"rows":  {Rows: min(1<<40, math.MaxInt)},
 		"queue": {Queue: -1},
 	} {
 		_, err := generate.New(store, resolved(t, c), nil, o)

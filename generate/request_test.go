@@ -15,7 +15,7 @@ import (
 // sample.
 func TestSampleSeeds(t *testing.T) {
 	assert.EqualValues(t, uint64(1)<<63, generate.SampleSeed(1<<63, 0))
-	assert.EqualValues(t, 0x13c5f635c62d0d, generate.SampleSeed(7, 1))
+	assert.EqualValues(t, uint64(0x13c5f635c62d0d), generate.SampleSeed(7, 1))
 	seen := map[uint64]bool{}
 	for seed := range uint64(30) {
 		for i := range 30 {

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"math"
 	"slices"
 
 	"github.com/pkg/errors"
@@ -63,7 +64,7 @@ func product(axes []int) int {
 
 // maxEntries limits the entries of a tensor. It exceeds any machine's memory, and is small enough
 // that the bytes of all nodes of a graph sum without overflow.
-const maxEntries = 1 << 44
+const maxEntries = min(1<<44, math.MaxInt>>4)
 
 // sizeOf returns the product of a shape's sizes, or an error if no machine can hold that many
 // entries.

@@ -96,9 +96,10 @@ func added(x, bias []float64) []float64 {
 // TestFeedForwardDesigns: a design's description agrees with what it makes, and its errors name one
 // of its own settings.
 func TestFeedForwardDesigns(t *testing.T) {
+	tooLarge := int64(layers.MaxSize + 1)
 	for want, d := range map[string]layers.FeedForwardDesign{
 		"hidden: want >= 1, got 0":                          layers.GELUConfig{},
-		"hidden: want at most 2147483647, got 2147483648":   layers.GELUConfig{Hidden: layers.MaxSize + 1},
+		"hidden: want at most 2147483647, got 2147483648":   layers.GELUConfig{Hidden: int(tooLarge)},
 		"hidden: want >= 1, got -2":                         layers.SwiGLUConfig{Hidden: -2},
 		"hidden: want >= 1, got -3":                         layers.ReLU2Config{Hidden: -3},
 		"hidden: want >= 1, got -4":                         layers.ReLUConfig{Hidden: -4},
@@ -106,7 +107,7 @@ func TestFeedForwardDesigns(t *testing.T) {
 		"experts: want >= 1, got 0":                         layers.MoEConfig{Hidden: 5},
 		"top_k: want 1 to 4, the number of experts, got 5":  layers.MoEConfig{Hidden: 5, Experts: 4, TopK: 5},
 		"top_k: want 1 to 4, the number of experts, got -1": layers.MoEConfig{Hidden: 5, Experts: 4, TopK: -1},
-		"experts: want at most 2147483647, got 2147483648":  layers.MoEConfig{Hidden: 5, Experts: layers.MaxSize + 1},
+		"experts: want at most 2147483647, got 2147483648":  layers.MoEConfig{Hidden: 5, Experts: int(tooLarge)},
 	} {
 		var bad *layers.SettingError
 		err := layers.WithDefaults(d).Check()

@@ -72,9 +72,9 @@ func TestCostOfAnySizeIsNeverSmall(t *testing.T) {
 // still fit in an int.
 func TestSizesHaveBounds(t *testing.T) {
 	for field, change := range map[string]func(*models.Config){
-		"layers":              func(c *models.Config) { c.Layers = 1 << 40 },
-		"feedforward.hidden":  func(c *models.Config) { c.FeedForward = gelu(1e12) },
-		"stream.d_model":      func(c *models.Config) { c.Stream = vectorOf(1 << 32) },
+		"layers":              func(c *models.Config) { c.Layers = min(1<<40, math.MaxInt) },
+		"feedforward.hidden":  func(c *models.Config) { c.FeedForward = gelu(min(1e12, math.MaxInt)) },
+		"stream.d_model":      func(c *models.Config) { c.Stream = vectorOf(min(1<<32, math.MaxInt)) },
 		"seq":                 func(c *models.Config) { c.Seq = math.MaxInt },
 		"vocab":               func(c *models.Config) { c.Vocab = math.MaxInt },
 		"attention.heads":     func(c *models.Config) { c.Attention.Heads = math.MaxInt },

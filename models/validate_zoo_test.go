@@ -2,6 +2,8 @@ package models_test
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -25,7 +27,7 @@ func badLoops() []refusal {
 		{"loop_end", "want the block after the loop's last, 2 to 3, got 1", tinyVector(looped(3, 1, 1, 2))},
 		{"loop_end", "want the block after the loop's last, 1 to 2, got 3", tinyVector(looped(2, 0, 3, 1))},
 		{"loops", "want at most 4096 blocks on a token's way, got 4096 times 2 of 2: set loops lower", tinyVector(looped(2, 0, 2, 4096))},
-		{"loops", "want at most 4096 blocks on a token's way, got 4611686018427387904 times 2 of 2: set loops lower", tinyVector(looped(2, 0, 2, 1<<62))},
+		{"loops", "want at most 4096 blocks on a token's way, got " + strconv.Itoa(math.MaxInt/2+1) + " times 2 of 2: set loops lower", tinyVector(looped(2, 0, 2, math.MaxInt/2+1))},
 	}
 }
 

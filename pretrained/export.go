@@ -16,7 +16,12 @@ import (
 
 // Format says that the format is a folder.
 func (huggingFace) Format() Format {
-	return Format{Help: "a folder that transformers' AutoModelForCausalLM.from_pretrained loads, with trust_remote_code=True if it has its class in a modeling_*.py", Folder: true}
+	return Format{
+		Help:   "a folder that transformers' AutoModelForCausalLM.from_pretrained loads, with trust_remote_code=True if it has its class in a modeling_*.py",
+		Folder: true,
+		Files: []string{checkpoint.HuggingFaceConfig, "generation_config.json", checkpoint.ModelFile, tokenizerFile, "tokenizer_config.json",
+			"special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt"},
+	}
 }
 
 // Export writes config.json, model.safetensors (F32), generation_config.json, the tokenizer's files

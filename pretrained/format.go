@@ -40,6 +40,7 @@ type Exporter interface {
 type Format struct {
 	Help   string   // what is written, and for which models: a line of convert's help
 	Folder bool     // a folder instead of a single file
+	Files  []string // names of the files that Export may write into the folder; others are not ours to replace
 	Types  []string // types in which weights can be written, in addition to f32
 }
 
@@ -59,6 +60,17 @@ func Importers(zoo models.Zoo) []Importer {
 // Exporters lists the built-in exporters and those of a zoo.
 func Exporters(zoo models.Zoo) []Exporter {
 	return append([]Exporter{ownFile{}, huggingFace{}, rmtLayout{}, gguf{}}, models.KindsOf[Exporter](zoo)...)
+}
+
+// ExportedFiles returns the names of the files that exports may write into folders.
+func ExportedFiles(zoo models.Zoo) (names []string) {
+	for _, e := range Exporters(zoo) {
+		names = append(names, e.Format().Files...)
+	}
+	for _, a := range architectures(zoo) {
+		names = append(names, a.CodeFile)
+	}
+	return names
 }
 
 // ImporterOf returns the Importer that recognises what is at path; its error names what all of them

@@ -2,6 +2,7 @@ package pretrained_test
 
 import (
 	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -106,7 +107,7 @@ func TestGenerateIsCancelled(t *testing.T) {
 	long, stop := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() {
-		_, err := m.Generate(long, "a", generate.Request{Tokens: 1 << 40})
+		_, err := m.Generate(long, "a", generate.Request{Tokens: min(1<<40, math.MaxInt)})
 		ended <- err
 	}()
 	_, err = m.Generate(ctx, "a", generate.Request{Tokens: 4})

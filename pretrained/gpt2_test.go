@@ -125,7 +125,7 @@ func TestGPT2Refuses(t *testing.T) {
 		{"huge width", set("n_embd", 3<<27), tensorNamed("transformer.wte.weight")},
 		{"inner", set("n_inner", 95), tensorNamed("transformer.h.0.mlp.c_fc.weight")},
 		{"huge inner", set("n_inner", 1<<30), tensorNamed("transformer.h.0.mlp.c_fc.weight")},
-		{"width beyond bounds", set("n_embd", 3<<58), setting("n_embd")},
+		{"width beyond bounds", set("n_embd", int64(3)<<58), setting("n_embd")},
 		{"positions", set("n_positions", 1024), tensorNamed("transformer.wpe.weight")},
 		{"too many layers", set("n_layer", 1<<30), tensorNamed("h.2.ln_1.weight")},
 		{"too few layers", set("n_layer", 1), tensorNamed("h.1.attn.c_attn.bias")},

@@ -175,7 +175,7 @@ func TestLlamaRefuses(t *testing.T) {
 		{"odd head dimension", set("head_dim", 5), setting("head_dim")},
 		{"no hidden layer", set("intermediate_size", 0), setting("intermediate_size")},
 		{"no vocabulary", set("vocab_size", 0), setting("vocab_size")},
-		{"huge width", set("hidden_size", 1<<40), setting("hidden_size")},
+		{"huge width", set("hidden_size", int64(1)<<40), setting("hidden_size")},
 		{"head dimension", set("head_dim", 8), says(`model.safetensors: tensor "model.layers.0.self_attn.q_proj.weight": want shape [32 24] for the model of config.json, got [24 24]`)},
 		{"hidden layer", set("intermediate_size", 41), tensorNamed("model.layers.0.mlp.gate_proj.weight")},
 		{"too many layers", set("num_hidden_layers", 1<<30), tensorNamed("layers.2.input_layernorm.weight")},

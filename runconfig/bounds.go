@@ -12,7 +12,7 @@ const (
 // checkProducts returns an error if the number of tokens per step or of steps is too large.
 func (r *Run) checkProducts(where *settings.Positions) error {
 	t := r.Train
-	if n := r.StepTokens(); n > maxStepTokens {
+	if n := r.StepTokens(); int64(n) > maxStepTokens {
 		return where.Errorf("train.accumulate", "want at most %d tokens a step, got %d: batch %d x accumulate %d x seq %d", int64(maxStepTokens), n, t.Batch, t.Accumulate, r.Model.Seq)
 	}
 	if n := r.TotalSteps(); n > maxSteps {

@@ -2,6 +2,7 @@ package runconfig
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -55,7 +56,7 @@ func TestBatchTokensFitsMemory(t *testing.T) {
 	require.NoError(t, run.splitStep(where, 0))
 	assert.Equal(t, [2]int{1, 64}, [2]int{run.Train.Batch, run.Train.Accumulate})
 	run.Train.BatchTokens = 8 * 6000
-	require.NoError(t, run.splitStep(where, 1<<40))
+	require.NoError(t, run.splitStep(where, math.MaxInt))
 	assert.Equal(t, [2]int{2000, 3}, [2]int{run.Train.Batch, run.Train.Accumulate})
 }
 

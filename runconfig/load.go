@@ -11,6 +11,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/configs"
+	"github.com/residua-go/residua/internal/regular"
 	"github.com/residua-go/residua/internal/spelling"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/settings"
@@ -106,6 +107,9 @@ func readBounded(file string) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(f, settings.MaxText+1))
 	if err == nil && len(text) > settings.MaxText {
 		return nil, errors.Errorf("%s: want at most %d bytes of YAML, got more", file, settings.MaxText)
+	}
+	if what := regular.Kind(text); what != "" {
+		return nil, errors.Errorf("config: want a YAML file, got %s: %s", file, what)
 	}
 	return text, errors.Wrap(err, "config: want a YAML file")
 }

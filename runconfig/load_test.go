@@ -101,6 +101,18 @@ func TestAMissingConfigIsAnErrorThatHelps(t *testing.T) {
 	}
 }
 
+func TestAConfigOfAnotherKindIsNamed(t *testing.T) {
+	for content, want := range map[string]string{
+		"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n": "it is a Git LFS pointer to the file that is wanted: run git lfs pull",
+		"PK\x03\x04\x14\x00": "it is a zip archive",
+	} {
+		path := filepath.Join(t.TempDir(), "x.yaml")
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		_, _, err := Load(zoo, path, nil)
+		require.ErrorContains(t, err, "config: want a YAML file, got "+path+": "+want)
+	}
+}
+
 func TestALongFileIsRefusedAfterABoundedRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "long.yaml")
 	f, err := os.Create(file)

@@ -1,6 +1,7 @@
 package runconfig
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -47,6 +48,36 @@ func TestModelRefusals(t *testing.T) {
 
 // TestEveryPresetIsARunsModel: a run can have every preset as its model; its auxiliary losses come
 // from the train section.
+// TestAMistakeIsNotHiddenByThePreset: a config whose stream has only the keys that differ from the
+// preset's is read with the preset; a mistake elsewhere, which keeps the preset's name from being
+// read, is named itself.
+func TestAMistakeIsNotHiddenByThePreset(t *testing.T) {
+	const model = "model: {preset: quickstart-transformer, stream: {d_model: 32}}\n"
+	for _, c := range []struct{ text, set, want string }{
+		{text: model + "train: {steps: 3}\ntrain: {lr: 1e-3}\n", want: "x.yaml:3: train: given twice, first on line 2"},
+		{text: "train: {steps: 3}\n" + model + "train: {lr: 1e-3}\n", want: "x.yaml:3: train: given twice, first on line 1"},
+		{text: model + "train: {steps: 3, steps: 4}\n", want: "x.yaml:2: train.steps: given twice, first on line 2"},
+		{text: model + "train: {steps: many}\n", want: `x.yaml:2: train.steps: want an integer, got "many"`},
+		{text: model, set: "train.steps", want: `-set: want key=value, as in train.steps=200, got "train.steps"`},
+		{text: model, set: "=3", want: `-set: want key=value, as in train.steps=200, got "=3"`},
+		{text: model, set: "train.steps={", want: "-set: train.steps: not YAML: could not find flow mapping end token '}'"},
+		{text: model, set: "train.steps=3 # few", want: "-set: train.steps: # starts a comment; write the value in quotes"},
+		{text: model, set: "model.preset.x=1", want: "-set: model.preset.x: unknown key; the value of model.preset is a string"},
+		{text: "- a\n", want: "x.yaml:1: want a map with the keys name, seed, model, data, train, sample, device, out, got a list"},
+		{text: "", want: "x.yaml: empty; want a map with the keys name, seed, model, data, train, sample, device, out"},
+		{text: strings.Replace(model, "-transformer", "-none", 1), want: `x.yaml:1: model.preset: unknown preset "quickstart-none"`},
+	} {
+		sets := []string{"data.source=goroot"}
+		if c.set != "" {
+			sets = append(sets, c.set)
+		}
+		_, _, err := Parse(zoo, "x.yaml", []byte(c.text), sets)
+		require.ErrorContains(t, err, c.want, "%s %s", c.text, c.set)
+	}
+	_, _, err := Parse(zoo, "x.yaml", []byte(model+"train: {steps: 3, lr: 1e-3}\n"), nil)
+	require.NoError(t, err)
+}
+
 func TestEveryPresetIsARunsModel(t *testing.T) {
 	for _, p := range zoo.Presets() {
 		text := "model: {preset: " + p.Name + "}\ntrain: {steps: 1, lr: 1e-3, z_loss: 0, router_z_loss: 1e-3}"

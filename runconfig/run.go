@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/spelling"
@@ -57,7 +59,7 @@ type Data struct {
 	Path          []string    `yaml:"path" json:"path,omitempty" help:"files, folders and globs; relative ones start at the working directory; with goroot, a Go installation"`
 	Tokenizer     string      `yaml:"tokenizer" json:"tokenizer" help:"bytes, gpt2 or the path of a Hugging Face folder's tokenizer.json"`
 	Split         string      `yaml:"split" json:"split" help:"validation text: hash/N (one document in N; the last Nth of a single one), tail/N (the last Nth of the text) or none"`
-	TextField     string      `yaml:"text_field" json:"text_field" help:"the field of a .jsonl line that holds the text"`
+	TextField     string      `yaml:"text_field" json:"text_field" help:"the field of a .jsonl line that holds the text; a.b: field b inside a"`
 	MaskDocuments bool        `yaml:"mask_documents" json:"mask_documents" help:"a token sees only tokens of its own document"`
 }
 
@@ -169,11 +171,12 @@ func Parse(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *sett
 func resolve(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *settings.Positions, error) {
 	run := Defaults()
 	run.zoo = zoo
-	var err error
-	if run.Model, err = presetOf(zoo, file, text, sets); err != nil {
-		return nil, nil, err
-	}
+	preset, unread := presetOf(zoo, file, text, sets)
+	run.Model = preset
 	where, err := readerOf(zoo).Read(&run, file, text, sets)
+	if unread != nil && (err == nil || ofModel(err)) { // without its preset, the model's own keys seem wrong
+		err = unread
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -219,8 +222,14 @@ func renamed(key string) string {
 // modelPrefix begins the keys of a run's model.
 const modelPrefix = "model."
 
+// ofModel tells whether an error is about a key of the section model.
+func ofModel(err error) bool {
+	var of *settings.Error
+	return errors.As(err, &of) && strings.HasPrefix(of.Key, modelPrefix)
+}
+
 // presetOf returns the model of the preset that a config names, otherwise an empty one. It ignores
-// errors elsewhere in the config.
+// the values of other keys.
 func presetOf(zoo models.Zoo, file string, text []byte, sets []string) (models.Config, error) {
 	var named struct {
 		Model struct {
@@ -230,7 +239,7 @@ func presetOf(zoo models.Zoo, file string, text []byte, sets []string) (models.C
 	where, err := settings.Reader{Peek: true}.Read(&named, file, text, sets)
 	name := named.Model.Preset
 	if err != nil || name == "" {
-		return models.Config{}, nil
+		return models.Config{}, err
 	}
 	preset, err := zoo.Preset(name)
 	if err != nil {

@@ -62,8 +62,8 @@ func TestMarshalRoundTrip(t *testing.T) {
 	empty := sample{Data: sampleData{Paths: []string{}}, Tags: map[string]string{}, Stages: []sampleStage{}}
 	extreme := sample{
 		Seed:  math.MaxUint64,
-		Train: sampleTrain{Steps: math.MinInt64, LR: math.SmallestNonzeroFloat64, Clip: math.MaxFloat32, Warmup: -128, Keep: 255},
-		Data:  sampleData{Mix: []float64{math.MaxFloat64, -1e-300, 1.0 / 3, math.Copysign(0, -1), 1e21, 100000}, Seq: math.MaxInt64},
+		Train: sampleTrain{Steps: math.MinInt, LR: math.SmallestNonzeroFloat64, Clip: math.MaxFloat32, Warmup: -128, Keep: 255},
+		Data:  sampleData{Mix: []float64{math.MaxFloat64, -1e-300, 1.0 / 3, math.Copysign(0, -1), 1e21, 100000}, Seq: math.MaxInt},
 	}
 	for _, v := range []sample{{}, defaults(), full, empty, extreme} {
 		assert.Equal(t, v, reread(t, &v))

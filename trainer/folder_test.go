@@ -126,3 +126,43 @@ func TestWhatIsRefusedLeavesNothing(t *testing.T) {
 		})
 	}
 }
+
+// deleter deletes files after a step.
+type deleter struct {
+	listener
+	step  int
+	files []string
+}
+
+func (d *deleter) Step(m trainer.Metrics) {
+	if m.Step == d.step {
+		for _, file := range d.files {
+			_ = os.Remove(file)
+		}
+	}
+}
+
+// TestFilesDeletedDuringARun: what a run appends to is whole at its next checkpoint, and the user
+// is told.
+func TestFilesDeletedDuringARun(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows deletes no open files")
+	}
+	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
+	run := smallest(t, text, out, "sample={tokens: 4, every: 2}", "train.tensorboard=true")
+	report := &deleter{step: 5}
+	for _, name := range []string{"metrics.jsonl", "samples.jsonl", "events.out.tfevents.residua"} {
+		report.files = append(report.files, filepath.Join(out, name))
+	}
+	_, err := tryTrain(context.Background(), run, trainer.Options{Report: report})
+	require.NoError(t, err)
+	require.Len(t, report.warnings, 3)
+	require.Contains(t, report.warnings[1], "metrics.jsonl: it was deleted, moved or replaced while it was written: all that it held is written anew")
+	metrics, err := trainer.ReadMetrics(out)
+	require.NoError(t, err)
+	require.Len(t, metrics, 12)
+	samples, err := trainer.ReadSamples(out)
+	require.NoError(t, err)
+	require.Len(t, samples, 6)
+	require.FileExists(t, report.files[2])
+}

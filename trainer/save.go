@@ -45,13 +45,8 @@ func (t *Trainer) write() error {
 	if t.saved == t.step() && moved == nil {
 		return nil
 	}
-	if t.metrics != nil {
-		if err := t.metrics.file.Sync(); err != nil {
-			return err
-		}
-	}
-	if t.sampled.file != nil {
-		if err := t.sampled.file.Sync(); err != nil {
+	if moved == nil {
+		if err := t.flush(); err != nil {
 			return err
 		}
 	}
@@ -76,10 +71,31 @@ func (t *Trainer) write() error {
 	return errors.Wrapf(moved, "step %d is saved in %s, in a new folder of the old name", t.step(), dir)
 }
 
+// flush flushes the files that the run appends to. Those that were deleted since the last time are
+// written anew.
+func (t *Trainer) flush() error {
+	files := []*checkpoint.Appender{t.sampled.file}
+	if t.metrics != nil {
+		files = append(files, t.metrics.file)
+	}
+	if t.events != nil {
+		files = append(files, t.events.file)
+	}
+	for _, f := range files {
+		if f == nil {
+			continue
+		}
+		if err := f.Keep(t.report.Warn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // amend adds the validation score to the state in the step's checkpoint. It flushes
 // metrics.jsonl first, so that a score in the state implies that the step's line has it, too.
 func (t *Trainer) amend() error {
-	if err := t.metrics.file.Sync(); err != nil {
+	if err := t.flush(); err != nil {
 		return err
 	}
 	state, err := t.state()

@@ -41,7 +41,7 @@ func TestValidationThatCannotWorkIsRefusedBeforeTheFirstStep(t *testing.T) {
 		require.ErrorAs(t, err, &refused)
 		require.Equal(t, "train.eval_tokens", refused.Key)
 	}
-	for _, tokens := range []int{16, 0, math.MaxInt64} {
+	for _, tokens := range []int{16, 0, math.MaxInt} {
 		out := filepath.Join(t.TempDir(), "run")
 		run := smallest(t, text, out, "train.steps=2")
 		run.Train.EvalTokens = tokens

@@ -13,10 +13,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
 )
 
 // TestExport: both forms hold a run's activations, with the names of axes and the prompt's tokens.
@@ -92,6 +95,22 @@ func checkNPY(t *testing.T, path string, want cache.Activation) {
 	require.Len(t, content, begin+4*len(want.Values))
 	for i, v := range want.Values {
 		assert.Equal(t, v, float64(math.Float32frombits(binary.LittleEndian.Uint32(content[begin+4*i:]))))
+	}
+}
+
+// TestAPromptBeyondTheWindow: a report says that a prompt is longer than the rows that the model
+// was trained on, which only a model without learned positions accepts.
+func TestAPromptBeyondTheWindow(t *testing.T) {
+	m := vector(t)
+	c := m.Spec.Config
+	c.Attention.Positions, c.Seq = models.PositionsRoPE, 8
+	m.Spec = modeltest.Resolve(t, c)
+	m.Store = modeltest.PerturbedStore(t, m.Spec, tensor.Float32)
+	for text, long := range map[string]bool{"sevenof": false, "eight of": true} { // and BOS
+		r, err := analyse(m, Export{Prompt: Prompt{Text: text}, Safetensors: filepath.Join(t.TempDir(), "a.safetensors")})
+		require.NoError(t, err)
+		says := strings.Contains(r.String(), "the prompt has 9 tokens, more than the 8 of the rows that the model was trained on: positions after those are new to it")
+		require.Equal(t, long, says, r.String())
 	}
 }
 

@@ -133,7 +133,7 @@ func (c *call) checkOut(folder bool) error {
 }
 
 // checkFolder requires a folder that can be replaced without unexpected loss: one that is empty, or
-// that has the files of a model and no folders.
+// that is a model's and has no folders and no files but those that this command writes.
 func (c *call) checkFolder() error {
 	entries, err := os.ReadDir(c.Out)
 	if err != nil {
@@ -146,6 +146,16 @@ func (c *call) checkFolder() error {
 	}
 	if _, unknown := pretrained.ImporterOf(c.zoo, c.Out); unknown != nil && len(entries) > 0 {
 		return errors.Errorf("-out: want a model's folder to replace, got %s: %v; remove it, or name another", c.Out, unknown)
+	}
+	ours := pretrained.ExportedFiles(c.zoo)
+	others := slices.DeleteFunc(entries, func(e os.DirEntry) bool { return slices.Contains(ours, e.Name()) })
+	if len(others) > 0 {
+		var names []string
+		for _, e := range others {
+			names = append(names, e.Name())
+		}
+		return errors.Errorf("-out: want a folder to replace in which there is only what convert writes, got %s, where this would be lost: %s; move it elsewhere, or name another folder",
+			c.Out, strings.Join(names, ", "))
 	}
 	return nil
 }

@@ -97,6 +97,29 @@ func TestConvertRefuses(t *testing.T) {
 	require.FileExists(t, filepath.Join(texts, "a.txt"))
 }
 
+// TestReplaceKeepsAUsersFiles: a folder with files that convert does not write is not replaced.
+func TestReplaceKeepsAUsersFiles(t *testing.T) {
+	for _, format := range []string{"huggingface", "rmt"} {
+		from, folder := "../../testdata/reference/rmt-official", filepath.Join(t.TempDir(), "out")
+		converted(t, "-checkpoint", from, "-format", format, "-out", folder)
+		converted(t, "-checkpoint", from, "-format", "huggingface", "-replace", "-out", folder)
+		converted(t, "-checkpoint", from, "-format", format, "-replace", "-out", folder)
+		entries, err := os.ReadDir(folder)
+		require.NoError(t, err)
+		for _, e := range entries {
+			require.Contains(t, pretrained.ExportedFiles(models.Standard()), e.Name())
+		}
+		for _, name := range []string{"README.md", "notes"} {
+			require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("mine"), 0o600))
+		}
+		clitest.Call(command(), "-checkpoint", from, "-format", format, "-replace", "-out", folder).Refused(t,
+			"-out: want a folder to replace in which there is only what convert writes, got "+folder+", where this would be lost: README.md, notes; move it elsewhere, or name another folder")
+		text, err := os.ReadFile(filepath.Join(folder, "README.md"))
+		require.NoError(t, err)
+		require.Equal(t, "mine", string(text))
+	}
+}
+
 // TestConvertRefusesDivergedWeights: a weight that is not a number goes into no format.
 func TestConvertRefusesDivergedWeights(t *testing.T) {
 	dir := t.TempDir()

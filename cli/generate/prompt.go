@@ -11,6 +11,7 @@ import (
 
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/internal/commandline"
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // maxPrompt limits the bytes of a prompt read from a file or a stream: a model sees only its end,
@@ -92,9 +93,9 @@ func (p *prompt) readOne(ctx context.Context, out commandline.Output, spells boo
 	return text, nil, err
 }
 
-// readText reads a text to its end and removes one final line break. The file may be a stream that
-// blocks when it is opened or read; an interrupt ends the wait. silent, if not nil, is called after
-// a short wait.
+// readText reads a text to its end and removes a byte order mark and one final line break. The file
+// may be a stream that blocks when it is opened or read; an interrupt ends the wait. silent, if not
+// nil, is called after a short wait.
 func readText(ctx context.Context, name string, open func() (io.ReadCloser, error), silent func()) (string, error) {
 	type content struct {
 		text string
@@ -134,10 +135,14 @@ func readAll(open func() (io.ReadCloser, error)) (string, error) {
 	case len(text) > maxPrompt:
 		return "", errors.Errorf("want at most %d MiB of text, got more: give its end alone, such as that of tail -c 100000", maxPrompt>>20)
 	}
-	if line, cut := strings.CutSuffix(string(text), "\n"); cut {
+	if what := regular.Kind(text); what != "" {
+		return "", errors.New("want text, but " + what)
+	}
+	prompt := strings.TrimPrefix(string(text), regular.ByteOrderMark)
+	if line, cut := strings.CutSuffix(prompt, "\n"); cut {
 		return strings.TrimSuffix(line, "\r"), nil
 	}
-	return string(text), nil
+	return prompt, nil
 }
 
 // withoutPath removes the path from a file's error, because the caller adds it.

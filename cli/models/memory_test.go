@@ -2,6 +2,7 @@ package models
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,6 +43,9 @@ func TestMemoryRefuses(t *testing.T) {
 	}
 }
 
+// memory is what a GPU with 16 GB has.
+const memory int = min(16e9, math.MaxInt)
+
 // TestLargestBatches: what -fit finds fits, and one row more does not. The RMT paper's section 4.4
 // finds the same memory in training, and less in inference, for rmt-305m as for transformer-405m.
 // It is so where the parameters are most of it: 17 rows against 19 in 16 GB, but 73 against 163
@@ -59,14 +63,14 @@ func TestLargestBatches(t *testing.T) {
 		preset, err := models.Standard().Preset(want.preset)
 		require.NoError(t, err)
 		spec, on := modeltest.Resolve(t, preset.Config), training{1, "cuda", "bf16", graph.Recompute(want.recompute)}
-		found, err := on.largest(spec, 16e9, want.trains)
+		found, err := on.largest(spec, memory, want.trains)
 		require.NoError(t, err)
 		require.Equal(t, want.rows, found.Batch, "%+v", want)
 		for more, fits := range []bool{true, false} {
 			on.Batch = found.Batch + more
 			m, err := on.plan(spec, want.trains)
 			require.NoError(t, err)
-			require.Equal(t, fits, m.Total() <= 16e9, "%+v", want)
+			require.Equal(t, fits, m.Total() <= memory, "%+v", want)
 		}
 		none, err := on.largest(spec, 1e9, want.trains)
 		require.NoError(t, err)
@@ -82,11 +86,11 @@ func TestDecodingBatches(t *testing.T) {
 		p, err := models.Standard().Preset(preset)
 		require.NoError(t, err)
 		spec := modeltest.Resolve(t, p.Config)
-		found := training{1, "cuda", "bf16", graph.RecomputeNone}.decoding(spec, 16e9)
+		found := training{1, "cuda", "bf16", graph.RecomputeNone}.decoding(spec, memory)
 		require.Equal(t, want, found.Batch, preset)
 		row := 2 * 2 * 24 * 16 * 64 * 512
 		require.Equal(t, 2*spec.Cost().Parameters+want*row, found.Total)
-		require.Greater(t, found.Total+row, int(16e9))
+		require.Greater(t, found.Total+row, memory)
 		require.Zero(t, training{1, "cuda", "fp32", graph.RecomputeNone}.decoding(spec, 1e9).Batch)
 	}
 }

@@ -43,7 +43,7 @@ type call struct {
 	Out         string        `yaml:"out" help:"write the shards into folder <DIR>"`
 	Tokenizer   string        `yaml:"tokenizer" default:"bytes" help:"<NAME>: bytes, gpt2, the path of a tokenizer.json, or train:N to train a byte-level BPE of N ids"`
 	Sample      int64         `yaml:"sample" default:"256" min:"1" max:"65536" help:"train the tokenizer on about <N> MiB of the documents that are not validation"`
-	TextField   string        `yaml:"text_field" default:"text" help:"the text of .jsonl lines is in field <NAME>, that of .parquet files in the column of that name"`
+	TextField   string        `yaml:"text_field" default:"text" help:"the text of .jsonl lines is in field <NAME> (a.b: in field b of a), that of .parquet files in the column of that name"`
 	Separator   string        `yaml:"separator" help:"the text <TEXT>, such as '<|endoftext|>', ends a document of a text file; without, a file is one document"`
 	Split       string        `yaml:"split" default:"hash/20" help:"<RULE>: hash/N keeps about one document in N for validation, by the hash of its text; none"`
 	Dedupe      bool          `yaml:"dedupe" help:"drop a document whose text equals that of an earlier one"`
@@ -113,6 +113,9 @@ func summary(dir string, p data.Prepared, took time.Duration) string {
 		p.BytesPerToken, p.Tokenizer, figure.Thousands(int64(p.Vocab)), p.Longest.Name, figure.Thousands(p.Longest.Tokens))
 	if p.Duplicates > 0 {
 		text += "duplicates dropped: " + figure.Thousands(p.Duplicates) + "\n"
+	}
+	if p.Blank > 0 {
+		text += "records without a text, which were left out: " + figure.Thousands(p.Blank) + "\n"
 	}
 	if p.NotUTF8 > 0 {
 		text += fmt.Sprintf("documents with bytes that are not UTF-8, which are kept as they are: %s\n", figure.Thousands(p.NotUTF8))

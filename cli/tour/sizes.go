@@ -56,39 +56,40 @@ func (c *call) pair(s size, steps int) (pair [2]*runconfig.Run, err error) {
 // cost returns the FLOPs of training on a token.
 func cost(run *runconfig.Run) float64 { return float64(run.Spec().Cost().TrainFLOPs()) }
 
-// plan picks the largest size that can be trained on enough tokens in the time, and the number of
+// choose picks the largest size that can be trained on enough tokens in the time, and the number of
 // steps that both models make.
-func (c *call) plan(ctx context.Context, corpus *data.Corpus) (pair [2]*runconfig.Run, err error) {
+func (c *call) choose(ctx context.Context, corpus *data.Corpus) (chosen, steps int, err error) {
 	budget := c.training()
-	if pair, err = c.pair(sizes[0], 1); err != nil {
-		return pair, err
+	pair, err := c.pair(sizes[0], 1)
+	if err != nil {
+		return 0, 0, err
 	}
 	second, err := c.step(ctx, pair[0], corpus)
 	if err != nil {
-		return pair, err
+		return 0, 0, err
 	}
-	speed, chosen := cost(pair[0])*float64(pair[0].StepTokens())/second, sizes[0] // FLOP a second
-	for _, s := range sizes[1:] {
+	speed := cost(pair[0]) * float64(pair[0].StepTokens()) / second // FLOP a second
+	for i, s := range sizes[1:] {
 		run, err := c.config("rmt", 1, s.rmt())
 		if err != nil {
-			return pair, err
+			return 0, 0, err
 		}
 		if speed*budget/(2*cost(run)) >= tokensPerParameter*float64(run.Spec().Cost().Parameters) {
-			chosen = s
+			chosen = 1 + i
 		}
 	}
-	if pair, err = c.pair(chosen, 1); err != nil {
-		return pair, err
+	if pair, err = c.pair(sizes[chosen], 1); err != nil {
+		return 0, 0, err
 	}
 	seconds := 0.0 // a step of each
 	for _, run := range pair {
 		second, err := c.step(ctx, run, corpus)
 		if err != nil {
-			return pair, err
+			return 0, 0, err
 		}
 		seconds += second
 	}
-	return c.pair(chosen, max(10, int(budget/seconds)))
+	return chosen, max(10, int(budget/seconds)), nil
 }
 
 // step returns the seconds that a step of a run takes.

@@ -3,7 +3,6 @@ package tour
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/pkg/errors"
@@ -18,13 +17,13 @@ import (
 // textFolder is where the prepared text lies.
 func (c *call) textFolder() string { return filepath.Join(c.Out, "text") }
 
-// corpus prepares the text, if -data gives one, and loads it. If that fails it leaves nothing.
+// corpus prepares the text, if -data gives one and no earlier call has, and loads it.
 func (c *call) corpus(ctx context.Context, out commandline.Output) (*data.Corpus, error) {
 	run, err := c.config("rmt", 1, sizes[0].rmt())
 	if err != nil {
 		return nil, err
 	}
-	if c.Data != "" {
+	if c.Data != "" && !data.HasShards(c.textFolder()) {
 		err = c.prepare(ctx, out)
 	}
 	var corpus *data.Corpus
@@ -35,8 +34,6 @@ func (c *call) corpus(ctx context.Context, out commandline.Output) (*data.Corpus
 		err = corpus.CheckValidation(run.Model.Seq)
 	}
 	if err != nil {
-		_ = os.RemoveAll(c.textFolder())
-		_ = os.Remove(c.Out)
 		return nil, commandline.Usage(errors.Wrap(err, "-data"))
 	}
 	return corpus, nil

@@ -5,7 +5,6 @@ package tour
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -33,7 +32,7 @@ func Command(zoo models.Zoo) commandline.Command {
 			It reads the text byte by byte, picks sizes that this machine can train in the time, trains both models one after
 			the other for equally many FLOPs, and writes two pages that open offline: report.html with both runs side by
 			side, their losses and samples, and stream/index.html with the RMT's stream taken apart. The time is a plan: more
-			work on the machine makes the tour take longer.`,
+			work on the machine makes the tour take longer. After an interrupt the same call goes on.`,
 		Settings: c,
 		Run:      c.run,
 	}
@@ -64,15 +63,27 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 	if c.Out == "" {
 		c.Out = filepath.Join("runs", "tour")
 	}
-	if _, err := os.Stat(c.Out); err == nil {
-		return commandline.Usagef("-out: want a folder that does not exist yet, got %s: remove it, or choose another", c.Out)
-	}
-	corpus, err := c.corpus(ctx, out)
+	kept, err := c.begin(out)
 	if err != nil {
 		return err
 	}
+	corpus, err := c.corpus(ctx, out)
+	if err != nil {
+		if ctx.Err() == nil && kept.Steps == 0 {
+			c.leaveNothing()
+		}
+		return err
+	}
 	out.Note(fmt.Sprintf("%.1f million bytes to train on, %.1f million for validation", float64(corpus.Train.Tokens.Len())/1e6, float64(corpus.Val.Tokens.Len())/1e6))
-	pair, err := c.plan(ctx, corpus)
+	if kept.Steps == 0 {
+		if kept.Size, kept.Steps, err = c.choose(ctx, corpus); err == nil {
+			err = c.keep(kept)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	pair, err := c.pair(sizes[kept.Size], kept.Steps)
 	if err != nil {
 		return err
 	}
@@ -109,13 +120,13 @@ func (c *call) config(name string, steps int, model []string) (*runconfig.Run, e
 // part returns the length of each of n parts of the steps; the last one may be shorter.
 func part(steps, n int) int { return (steps + n - 1) / n }
 
-// train trains one of the runs to its end.
+// train trains one of the runs to its end, from where an earlier call has left it.
 func (c *call) train(ctx context.Context, run *runconfig.Run, corpus *data.Corpus, out commandline.Output) error {
 	var to trainer.Reporter = trainer.NewLines(out.Stderr, 0)
 	if out.Terminal() {
 		to = trainer.NewBar(out.Stderr)
 	}
-	t, err := trainer.Open(ctx, run, trainer.Options{Corpus: corpus, Report: to})
+	t, err := trainer.Open(ctx, run, trainer.Options{Corpus: corpus, Report: to, Resume: trainer.ResumeAuto})
 	if err != nil {
 		return err
 	}
@@ -125,7 +136,7 @@ func (c *call) train(ctx context.Context, run *runconfig.Run, corpus *data.Corpu
 		return err
 	}
 	if result.Interrupted {
-		return errors.Errorf("interrupted: remove %s to begin again", c.Out)
+		return errors.New("interrupted: the same call goes on from here")
 	}
 	return nil
 }
@@ -136,7 +147,7 @@ func (c *call) finish(pair [2]*runconfig.Run, stream string, out commandline.Out
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(c.Out, "report.html")
+	file := filepath.Join(c.Out, reportFile)
 	text := fmt.Sprintf("An RMT and a transformer that cost the same for each token, trained for as many steps on the same text (%s). "+
 		"One seed on one text is no measurement of which is better: the command experiment trains several.\n\n"+
 		"The RMT's stream is taken apart in stream/index.html.", c.text())

@@ -1,6 +1,7 @@
 package tour
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -17,6 +18,7 @@ import (
 	"github.com/residua-go/residua/internal/commandline/clitest"
 	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/trainer"
 )
 
 // TestPairsCostTheSame: of each size, both models' tokens cost the same to 1%, and sizes grow.
@@ -66,6 +68,65 @@ func TestTour(t *testing.T) {
 	}
 }
 
+// writer calls a function with what is written.
+type writer func(text []byte)
+
+func (w writer) Write(text []byte) (int, error) {
+	w(text)
+	return len(text), nil
+}
+
+// TestAnInterruptedTourGoesOn: the same call ends what an interrupted one has begun, in whichever
+// part that was.
+func TestAnInterruptedTourGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text.txt")
+	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("the quick brown fox jumps over the lazy dog. ", 400)), 0o644))
+	c := &call{zoo: models.Standard(), Data: text, Time: leastTime, Out: filepath.Join(dir, "tour"), Seed: 1, Threads: 1}
+	quiet := commandline.Output{Stdout: io.Discard, Stderr: io.Discard}
+	p, err := c.begin(quiet)
+	require.NoError(t, err)
+	assert.Equal(t, plan{Data: text, Time: "20s", Seed: 1}, p)
+	p.Steps = 12 // of the smallest size, as choose would
+	require.NoError(t, c.keep(p))
+
+	trained := func() (steps []int) {
+		for _, name := range []string{"rmt", "transformer"} {
+			metrics, err := trainer.ReadMetrics(filepath.Join(c.Out, name))
+			if err != nil {
+				return append(steps, 0)
+			}
+			steps = append(steps, len(metrics))
+		}
+		return steps
+	}
+	var before []int
+	for range 2 { // in the first step of the first run, and of the second
+		ctx, cancel := context.WithCancel(t.Context())
+		seen := 0
+		err := c.run(ctx, commandline.Output{Stdout: io.Discard, Stderr: writer(func(text []byte) {
+			if strings.Contains(string(text), "step 1/12 ") {
+				seen++
+				cancel()
+			}
+		})})
+		cancel()
+		require.EqualError(t, err, "interrupted: the same call goes on from here")
+		require.Positive(t, seen)
+		require.NotEqual(t, before, trained())
+		before = trained()
+	}
+	require.NoError(t, c.run(t.Context(), quiet))
+	assert.Equal(t, []int{12, 12}, trained())
+	assert.FileExists(t, filepath.Join(c.Out, reportFile))
+	assert.FileExists(t, filepath.Join(c.Out, "stream", "index.html"))
+	c.Seed = 2
+	require.NoError(t, os.Rename(filepath.Join(c.Out, reportFile), filepath.Join(dir, reportFile)))
+	assert.ErrorContains(t, c.run(t.Context(), quiet), "-out: want the arguments with which the tour in ")
+	require.NoError(t, os.Rename(filepath.Join(dir, reportFile), filepath.Join(c.Out, reportFile)))
+	assert.ErrorContains(t, c.run(t.Context(), quiet), "-out: want a folder that does not exist yet, or an interrupted tour's, got ", "it is finished")
+}
+
 // TestTextOfFewDocuments has a validation split, too.
 func TestTextOfFewDocuments(t *testing.T) {
 	folder := t.TempDir()
@@ -87,7 +148,7 @@ func TestTourRefusals(t *testing.T) {
 		want string
 	}{
 		{[]string{"-time", "5s"}, "-time: want at least 20s, got 5s"},
-		{[]string{"-out", t.TempDir()}, "-out: want a folder that does not exist yet, got "},
+		{[]string{"-out", t.TempDir()}, "-out: want a folder that does not exist yet, or an interrupted tour's, got "},
 		{[]string{"-data", "nowhere.txt", "-out", out}, "-data: "},
 		{[]string{"-data", short, "-out", out}, "-data: "},
 	} {

@@ -16,11 +16,14 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
+// big returns a number that an int of 32 bits cannot hold, which a constant may therefore not be.
+func big(n int64) int { return int(n) }
+
 func TestProfileParts(t *testing.T) {
-	rows := parts(trainer.Profile{Steps: 2, Seconds: 4, Data: 0.25, Optimizer: 0.5, OptimizerBytes: 3e9, Ops: []graph.OpProfile{
-		{OpType: "Linear", Calls: 2, Seconds: 1, FLOPs: 2e11, Bytes: 1e9},
+	rows := parts(trainer.Profile{Steps: 2, Seconds: 4, Data: 0.25, Optimizer: 0.5, OptimizerBytes: big(3e9), Ops: []graph.OpProfile{
+		{OpType: "Linear", Calls: 2, Seconds: 1, FLOPs: big(2e11), Bytes: 1e9},
 		{OpType: "Add", Calls: 2, Seconds: 0.125, Bytes: 1e9},
-		{OpType: "Linear", Calls: 2, Seconds: 1, FLOPs: 2e11, Bytes: 1e9},
+		{OpType: "Linear", Calls: 2, Seconds: 1, FLOPs: big(2e11), Bytes: 1e9},
 		{OpType: graph.TapeMachine, Calls: 2, Seconds: 0.0625},
 	}})
 	assert.Equal(t, `profile of 2 steps:
@@ -56,8 +59,8 @@ step                             1000.000  100.00%                      362.500 
 // TestKernelTable: the shortest rows, over the 60, are one.
 func TestKernelTable(t *testing.T) {
 	rows := []graph.KernelProfile{
-		{Name: "16384 x 768 x 768 bf16", Launches: 48, Seconds: 0.5, FLOPs: 2e14, Bytes: 1e12},
-		{Name: "norm_forward_bf16", Launches: 3, Seconds: 0.25, Bytes: 1e11},
+		{Name: "16384 x 768 x 768 bf16", Launches: 48, Seconds: 0.5, FLOPs: big(2e14), Bytes: big(1e12)},
+		{Name: "norm_forward_bf16", Launches: 3, Seconds: 0.25, Bytes: big(1e11)},
 		{Name: "between ops", Launches: 4, Seconds: 0.25},
 	}
 	assert.Equal(t, `on the GPU, a step:

@@ -3,6 +3,7 @@
 package parquet
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // valuesAtOnce is the number of values that are read at a time.
@@ -28,16 +30,28 @@ func read(ctx context.Context, file io.ReaderAt, size int64, column string, long
 			err = errors.Errorf("want a Parquet file, got a damaged one: %v", r)
 		}
 	}()
+	const damaged = "want a Parquet file, got a damaged or truncated one"
+	start := make([]byte, regular.KindBytes)
+	n, _ := file.ReadAt(start, 0) // an error comes again
+	if what := regular.Kind(start[:n]); what != "" && !bytes.HasPrefix(start, []byte(magic)) {
+		return errors.Errorf("want a Parquet file, but %s", what)
+	}
+	if err := checkFooter(file, size); err != nil {
+		return errors.Wrap(err, damaged)
+	}
 	f, err := parquet.OpenFile(file, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
-		return errors.Wrap(err, "want a Parquet file, got a damaged or truncated one")
+		return errors.Wrap(err, damaged)
 	}
 	leaf, err := findColumn(f.Schema(), column)
 	if err != nil {
 		return err
 	}
 	r := reader{ctx: ctx, longest: longest, emit: emit}
-	for _, group := range f.RowGroups() {
+	for i, group := range f.RowGroups() {
+		if err := checkPages(file, size, &f.Metadata().RowGroups[i].Columns[leaf.ColumnIndex].MetaData); err != nil {
+			return errors.Wrapf(err, "%s: row group %d", damaged, i+1)
+		}
 		if err := r.chunk(group.ColumnChunks()[leaf.ColumnIndex]); err != nil {
 			return errors.Wrapf(err, "row %d", r.row+1)
 		}
@@ -45,15 +59,19 @@ func read(ctx context.Context, file io.ReaderAt, size int64, column string, long
 	return nil
 }
 
-// findColumn returns the column of strings with a name.
-func findColumn(schema *parquet.Schema, name string) (parquet.LeafColumn, error) {
-	leaf, ok := schema.Lookup(strings.Split(name, ".")...)
-	switch {
-	case !ok:
-		var have []string
-		for _, path := range schema.Columns() {
-			have = append(have, strings.Join(path, "."))
+// findColumn returns the column of strings with a name: the one of that name or, if there is none,
+// the one in others whose names, joined by dots, give it.
+func findColumn(schema *parquet.Schema, name string) (leaf parquet.LeafColumn, err error) {
+	var path, have []string
+	for _, column := range schema.Columns() {
+		joined := strings.Join(column, ".")
+		if have = append(have, joined); joined == name && (path == nil || len(column) < len(path)) {
+			path = column
 		}
+	}
+	leaf, ok := schema.Lookup(path...)
+	switch {
+	case path == nil || !ok:
 		return leaf, errors.Errorf("want the text in column %q, got a file with the columns [%s]: name it by -text-field", name, strings.Join(have, ", "))
 	case leaf.MaxRepetitionLevel > 0 || leaf.Node.Type().Kind() != parquet.ByteArray:
 		return leaf, errors.Errorf("column %q: want strings, one a row, got %s", name, describe(leaf))

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
@@ -92,8 +94,32 @@ func TestColumns(t *testing.T) {
 	assert.ErrorIs(t, read(ctx, bytes.NewReader(content), int64(len(content)), "text", 0, nil), context.Canceled)
 }
 
+// TestColumnsWithDots: a dot may be part of a column's name, or separate the names of columns.
+func TestColumnsWithDots(t *testing.T) {
+	type inner struct {
+		Text  string `parquet:"text"`
+		Other string `parquet:"b.c"`
+	}
+	type dotted struct {
+		Inner inner  `parquet:"meta"`
+		Flat  string `parquet:"meta.text"`
+	}
+	var out bytes.Buffer
+	w := parquet.NewGenericWriter[dotted](&out)
+	_, err := w.Write([]dotted{{inner{"inner", "deep"}, "flat"}})
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	for column, want := range map[string]string{"meta.text": "1 flat", "meta.b.c": "1 deep"} {
+		got, err := texts(out.Bytes(), column, 0)
+		require.NoError(t, err)
+		assert.Equal(t, []string{want}, got)
+	}
+	_, err = texts(out.Bytes(), "", 0)
+	assert.ErrorContains(t, err, `want the text in column "", got a file with the columns [meta.text, meta.b.c, meta.text]`)
+}
+
 // TestDamagedFiles: a file cut short anywhere gives an error; one with changed bytes gives an error
-// or other rows, and never a panic.
+// or other rows, never a panic, and takes little memory.
 func TestDamagedFiles(t *testing.T) {
 	content := file(t, rows(50))
 	for n := 0; n < len(content); n += 1 + len(content)/100 {
@@ -107,9 +133,13 @@ func TestDamagedFiles(t *testing.T) {
 		for range 3 {
 			damaged[random.IntN(len(damaged))] = byte(random.Uint32())
 		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		if _, err := texts(damaged, "text", 1<<20); err != nil {
 			failed++
 		}
+		runtime.ReadMemStats(&after)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(256<<20))
 	}
 	assert.Greater(t, failed, 100)
 }
@@ -125,7 +155,19 @@ func TestPrepared(t *testing.T) {
 	meta, err := p.Run(t.Context())
 	require.NoError(t, err)
 	assert.EqualValues(t, 18, meta.Train.Documents)
+	assert.EqualValues(t, 2, meta.Blank)
 	assert.Equal(t, "a.parquet:11", meta.Longest.Name)
+	for content, want := range map[string]string{
+		"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n": path + ": it is a Git LFS pointer to the file that is wanted: run git lfs pull",
+		"PK\x03\x04":        path + ": want a Parquet file, but it is a zip archive",
+		"GGUF\x03\x00":      path + ": want a Parquet file, but it is a GGUF file",
+		"text, long enough": path + `: want a Parquet file, got a damaged or truncated one: want PAR1 at its end, got "ough"`,
+	} {
+		other := filepath.Join(t.TempDir(), "a.parquet")
+		require.NoError(t, os.WriteFile(other, []byte(content), 0o600))
+		_, err := data.Load(t.Context(), data.Options{Source: data.Files{}, Paths: []string{other}, Formats: []data.Format{Format()}})
+		assert.ErrorContains(t, err, strings.Replace(want, path, other, 1))
+	}
 	require.NoError(t, os.Truncate(path, 300))
 	p, err = data.NewPreparation(t.Context(), data.PrepareOptions{Options: o, Dir: filepath.Join(t.TempDir(), "shards")})
 	require.NoError(t, err)

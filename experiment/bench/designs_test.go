@@ -119,7 +119,7 @@ func TestDesignsCountsWhatRuns(t *testing.T) {
 // turns in which both took part.
 func TestDesignsRatiosOfFakeMeasurements(t *testing.T) {
 	g := comparisons(t, "byte", "quickstart-highway", Size{})[0]
-	plain, p := fake(100, 0, 9, 9, 2, 2), fake(150, 3e9, 3, 5, 4)
+	plain, p := fake(100, 0, 9, 9, 2, 2), fake(150, big(3e9), 3, 5, 4)
 	plain.facts.Traffic, p.facts.Traffic = 1000, 1250
 	r := newDesignResult("byte", g.Others[0], g.Base, p, plain.facts, plain.seconds[2:])
 	assert.Equal(t, "quickstart-highway", r.Name)

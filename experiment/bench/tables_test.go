@@ -26,10 +26,13 @@ func fakeReport(t *testing.T) *Report {
 		r.Models = append(r.Models, newModelResult(chosen[i], fake(45e6, 1000e6, seconds, 9, seconds-0.5, seconds, seconds)))
 	}
 	r.Sizes = compareSizes(chosen, r.Models)
-	r.PyTorch = []PyTorchResult{newPyTorchResult(chosen[0], fake(45e6, 1020e6, 1), []string{Eager, Compiled}, []*worker{fake(45e6, 4020e6, 3.5), fake(45e6, 1720e6, 1.8)})}
+	r.PyTorch = []PyTorchResult{newPyTorchResult(chosen[0], fake(45e6, 1020e6, 1), []string{Eager, Compiled}, []*worker{fake(45e6, big(4020e6), 3.5), fake(45e6, 1720e6, 1.8)})}
 	r.shares()
 	return r
 }
+
+// big returns a number that an int of 32 bits cannot hold, which a constant may therefore not be.
+func big(n int64) int { return int(n) }
 
 func TestRatiosOfFakeMeasurements(t *testing.T) {
 	r := fakeReport(t)
@@ -148,7 +151,7 @@ func TestVersions(t *testing.T) {
 	require.NoError(t, err)
 	jax := fake(45e6, 2020e6, 2.5)
 	jax.facts.Version = "jax 7"
-	r.PyTorch[0] = newPyTorchResult(chosen[0], fake(45e6, 1020e6, 1), []string{Eager, Compiled, jaxOnXLA}, []*worker{fake(45e6, 4020e6, 3.5), fake(45e6, 1720e6, 1.8), jax})
+	r.PyTorch[0] = newPyTorchResult(chosen[0], fake(45e6, 1020e6, 1), []string{Eager, Compiled, jaxOnXLA}, []*worker{fake(45e6, big(4020e6), 3.5), fake(45e6, 1720e6, 1.8), jax})
 	table := r.pytorchTable()
 	assert.Equal(t, "Compared with torch 9, jax 7", table.Title)
 	assert.Equal(t, []string{"", "JAX", "819", "2500", "34%", "2020", "2.50x", "0.23x"}, table.Rows[3])

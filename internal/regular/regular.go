@@ -3,6 +3,7 @@
 package regular
 
 import (
+	"bytes"
 	"io"
 	"io/fs"
 	"os"
@@ -10,7 +11,10 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Open opens a regular file and returns its size.
+// ByteOrderMark begins some files of UTF-8. It is not part of their text.
+const ByteOrderMark = "\ufeff"
+
+// Open opens a regular file and returns its size. It refuses a Git LFS pointer.
 func Open(path string) (*os.File, int64, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -20,7 +24,14 @@ func Open(path string) (*os.File, int64, error) {
 		return nil, 0, err
 	}
 	f, err := os.Open(path)
-	return f, info.Size(), errors.WithStack(err)
+	if err != nil {
+		return nil, 0, errors.WithStack(err)
+	}
+	if err := checkPointer(f); err != nil {
+		_ = f.Close()
+		return nil, 0, errors.Wrap(err, path)
+	}
+	return f, info.Size(), nil
 }
 
 // Check refuses anything that is not a regular file and says what it is.
@@ -42,8 +53,8 @@ func Check(path string, info fs.FileInfo) error {
 // ErrTooLarge is wrapped by Read's error about a file that exceeds the limit.
 var ErrTooLarge = errors.New("is it the right file?")
 
-// Read reads a regular file of at most limit bytes. It does not load a much larger file into
-// memory. The error names the file.
+// Read reads a regular file of text, of at most limit bytes, without its byte order mark. It does
+// not load a much larger file into memory. The error names the file.
 func Read(path string, limit int64) ([]byte, error) {
 	f, _, err := Open(path)
 	if err != nil {
@@ -57,5 +68,8 @@ func Read(path string, limit int64) ([]byte, error) {
 	if int64(len(text)) > limit {
 		return nil, errors.WithMessagef(ErrTooLarge, "%s: want a file of at most %d bytes, got more", path, limit)
 	}
-	return text, nil
+	if what := Kind(text); what != "" {
+		return nil, errors.Errorf("%s: want text, but %s", path, what)
+	}
+	return bytes.TrimPrefix(text, []byte(ByteOrderMark)), nil
 }
