@@ -72,8 +72,8 @@ func TestFloat32WithoutAMX(t *testing.T) {
 	require.True(t, strings.HasPrefix(string(said), "avx512 "+float32Digest()), string(said))
 }
 
-// TestTilesUnderStress multiplies by tiles in many goroutines, under all that takes a processor from
-// a goroutine or interrupts it, and compares every product with the first: garbage collection
+// TestTilesUnderStress multiplies by tiles in many goroutines, under all that takes a processor
+// from a goroutine or interrupts it, and compares every product with the first: garbage collection
 // without end, profiling signals at 1000 Hz, others as fast as another process sends them,
 // goroutines locked to threads, more threads than processors, children.
 func TestTilesUnderStress(t *testing.T) {

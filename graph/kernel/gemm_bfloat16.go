@@ -6,13 +6,13 @@ import "unsafe"
 // float32, in parallel over a Pool. C is float32, or bfloat16, rounded once, at the end (its old
 // content is read as float32 where beta is not 0).
 //
-// Every processor without AMX gives the same bits, with any number of threads: the cuts of sums over
-// k depend only on k, and the terms are added in the order of the instruction VDPBF16PS, which takes
-// denormals in A and B, and in a sum of products, as zero (bfloat16_tile.go). Path amx has bits of
-// its own, also with any number of threads and rows: its order of sums is sumTiles's. Only the bits
-// of a NaN depend on the processor. Processors with AMX, and AMD's with AVX512_BF16, are faster than
-// with float32; those without AVX2 take many times as long. Products by AMX take tiles from one row
-// of A on.
+// Every processor without AMX gives the same bits, with any number of threads: the cuts of sums
+// over k depend only on k, and the terms are added in the order of the instruction VDPBF16PS, which
+// takes denormals in A and B, and in a sum of products, as zero (bfloat16_tile.go). Path amx has
+// bits of its own, also with any number of threads and rows: its order of sums is sumTiles's. Only
+// the bits of a NaN depend on the processor. Processors with AMX, and AMD's with AVX512_BF16, are
+// faster than with float32; those without AVX2 take many times as long. Products by AMX take tiles
+// from one row of A on.
 type GemmBFloat16[C Stored] struct {
 	// Epilogue, if not nil, is called for each block of C as soon as it is final, while it is in
 	// cache.

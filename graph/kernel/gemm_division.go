@@ -15,28 +15,35 @@ type division struct{ rows, columns int }
 func (d division) parts() int { return d.rows * d.columns }
 
 // worthDividing is the number of multiplications from which waking the workers pays, for the fast
-// micro-kernels and for the others.
+// micro-kernels, for AMX and for the others.
 const (
 	worthDividing         = 1 << 17
+	worthDividingTiles    = 1 << 20
 	worthDividingPortable = 1 << 13
 )
 
 // divisionCost is the cost of moving an element of A, B or C, in multiplications of the fast
-// micro-kernels.
-const divisionCost = 16
+// micro-kernels, and of AMX.
+const (
+	divisionCost      = 16
+	divisionCostTiles = 128
+)
 
 // divide chooses the division in which the busiest thread has least to do.
 func (q *product[T]) divide(threads int, kernels *microkernels) division {
 	best := division{1, 1}
-	worth := worthDividing
-	if kernels.path == portable {
+	worth, cost := worthDividing, float64(divisionCost)
+	switch {
+	case kernels.tiles:
+		worth, cost = worthDividingTiles, divisionCostTiles
+	case kernels.path == portable:
 		worth = worthDividingPortable
 	}
 	m, n, k := float64(q.m), float64(q.n), float64(q.k)
 	if threads == 1 || m*n*k < float64(worth) {
 		return best
 	}
-	work := func(m, n float64) float64 { return (m*n + divisionCost*(m+n)) * k }
+	work := func(m, n float64) float64 { return (m*n + cost*(m+n)) * k }
 	step := q.step(kernels)
 	panels := (q.n + step - 1) / step
 	rowStep := kernels.rowStep()

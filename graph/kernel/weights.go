@@ -12,8 +12,8 @@ type WeightFormat string
 
 // The formats of Weights.
 const (
-	// WeightsBF16 rounds each entry to the nearest bfloat16: 2 bytes. On processors with AMX, and on
-	// AMD's with AVX512_BF16, products round their A, too, as in training with GemmBFloat16.
+	// WeightsBF16 rounds each entry to the nearest bfloat16: 2 bytes. On processors with AMX, and
+	// on AMD's with AVX512_BF16, products round their A, too, as in training with GemmBFloat16.
 	WeightsBF16 WeightFormat = "bf16"
 	// WeightsInt8 stores an entry w as the integer q in [-127, 127] with w approximately s q: 1
 	// byte. The scale s, a float32, is max |w| / 127 over a group of 64 entries of one column; q is
@@ -29,8 +29,9 @@ const (
 
 // Weights are the matrix B [k, n] of a product, for inference: products with float32 are summed in
 // float32 (Gemm.Weights). They are stored in panels of 64 columns, each row after row, as a product
-// of few rows reads them. On processors where products of bfloat16 are faster than those of
-// float32 (AMX, and AMD's AVX512_BF16), weights in bfloat16 are stored in pairs, as those products read them.
+// of few rows reads them. On processors where products of bfloat16 are faster than those of float32
+// (AMX, and AMD's AVX512_BF16), weights in bfloat16 are stored in pairs, as those products read
+// them.
 type Weights struct {
 	format WeightFormat
 	k, n   int

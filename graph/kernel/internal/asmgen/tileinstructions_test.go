@@ -27,8 +27,8 @@ func bytesOf(t *testing.T, line string) []byte {
 	return code
 }
 
-// TestTileInstructions compares encodings with those of the GNU assembler 2.40, and has the machine's
-// own assembler, where it knows AMX, decode them.
+// TestTileInstructions compares encodings with those of the GNU assembler 2.40, and has the
+// machine's own assembler, where it knows AMX, decode them.
 func TestTileInstructions(t *testing.T) {
 	var all []byte
 	var want []string

@@ -1,6 +1,6 @@
 // Command cgostress multiplies matrices of bfloat16 in goroutines and in threads of C that call Go,
-// with timer signals, and fails if a product differs from the first. The test of package kernel runs
-// it.
+// with timer signals, and fails if a product differs from the first. The test of package kernel
+// runs it.
 package main
 
 /*
