@@ -22,6 +22,9 @@ var (
 	portableTiles = microkernels{path: amxPortable, lanes: tileColumns, vecs: 2, rows: [3]int{1: tileRows, 2: tileRows}, pairs: true, tiles: true, portable: true}
 )
 
+// portableTilePanels unpacks Weights into panels as wide as those of tiles.
+var portableTilePanels = microkernels{path: portable, lanes: tileColumns, vecs: 2}
+
 // pairKernelsOf returns the micro-kernels for pairs on a path. On avx512 they need AVX512_BF16.
 func pairKernelsOf(p path) *microkernels {
 	if p == fastest {

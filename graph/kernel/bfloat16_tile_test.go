@@ -17,12 +17,23 @@ import (
 func forEachPairPath(t *testing.T, f func(t *testing.T, p path)) {
 	for _, p := range []path{portable, avx2, avx512Split, avx512} {
 		t.Run(p.String(), func(t *testing.T) {
-			if lacks := machinePath < min(p, avx512) || p == avx512 && !cpu.X86.HasAVX512BF16; lacks {
+			if !hasPairs(p) {
 				t.Skip("this processor lacks products of bfloat16 by " + p.String())
 			}
 			f(t, p)
 		})
 	}
+}
+
+// hasPairs tells whether the machine has the instructions of a path for bfloat16.
+func hasPairs(p path) bool {
+	switch p {
+	case amx:
+		return machinePairs == amx
+	case avx512:
+		return machinePath == avx512 && cpu.X86.HasAVX512BF16
+	}
+	return machinePath >= min(p, avx512)
 }
 
 // forEachBFloat16Path runs f on every path that products of bfloat16 take on this machine, and on

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 )
@@ -64,4 +65,30 @@ func BenchmarkGemmBFloat16(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
 		})
 	}
+}
+
+// BenchmarkPairPaths measures one product of bfloat16 by every set of instructions that the machine
+// has, by turns, and reports the best of each in GFLOPS.
+func BenchmarkPairPaths(b *testing.B) {
+	o := makePairOperands(gemmCase{m: 512, n: 768, k: 768, alpha: 1})
+	pool := NewPool(runtime.GOMAXPROCS(0))
+	defer pool.Close()
+	best := map[path]time.Duration{}
+	for b.Loop() {
+		for _, p := range []path{avx2, avx512Split, avx512, amx} {
+			if !hasPairs(p) {
+				continue
+			}
+			g := GemmBFloat16[float32]{path: p}
+			start := time.Now()
+			g.Run(pool, false, false, o.m, o.n, o.k, 1, o.a, o.lda, o.b, o.ldb, 0, o.operands.c, o.ldc)
+			if d := time.Since(start); best[p] == 0 || d < best[p] {
+				best[p] = d
+			}
+		}
+	}
+	for p, d := range best {
+		b.ReportMetric(2*float64(o.m)*float64(o.n)*float64(o.k)/d.Seconds()/1e9, strings.ReplaceAll(p.String(), " ", "-")+"-GFLOPS")
+	}
+	b.ReportMetric(0, "ns/op")
 }

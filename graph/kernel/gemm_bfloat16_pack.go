@@ -143,6 +143,9 @@ func (t *packer) Part(worker, lo, hi int) {
 func (t *packer) roundWeights(scratch *arena, lo, hi int) {
 	const width, size = weightsColumns / 2, weightsGroup * weightsColumns
 	floats := kernelsOf[float32](t.kernels.vectors())
+	if floats.width() != width { // not on a processor with AMX
+		floats = &portableTilePanels
+	}
 	space, words := carve[float32](scratch, size, size/2)
 	for panel := lo; panel < hi; {
 		half := panel % 2
