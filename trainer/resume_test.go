@@ -14,6 +14,7 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/longtest"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -118,6 +119,24 @@ func TestResumeAcrossNumerics(t *testing.T) {
 	require.Len(t, report.warnings, 1)
 	require.Contains(t, report.warnings[0], fmt.Sprintf("numerics 0, this program's is %d", graph.Numerics))
 	require.Equal(t, graph.Numerics, last(t, out).State.Numerics)
+}
+
+// TestBFloat16HasTheSameBits: in bfloat16, on whatever path the machine takes, the weights do not
+// depend on the number of threads, nor on an interrupt.
+func TestBFloat16HasTheSameBits(t *testing.T) {
+	text, folder := corpus(t), t.TempDir()
+	run := func(name, threads string) *runconfig.Run {
+		return tiny(t, text, filepath.Join(folder, name), "model.stream.dv=16", "device.precision=bf16", "device.threads="+threads)
+	}
+	train(t, run("one", "1"), trainer.Options{})
+	want := last(t, filepath.Join(folder, "one"))
+	train(t, run("three", "3"), trainer.Options{})
+	require.Equal(t, want.Model, last(t, filepath.Join(folder, "three")).Model)
+	interrupt(t, run("cut", "2"), 3, trainer.Options{})
+	train(t, run("cut", "2"), trainer.Options{Resume: trainer.ResumeAuto})
+	got := last(t, filepath.Join(folder, "cut"))
+	require.Equal(t, want.Model, got.Model)
+	require.Equal(t, graph.PathOf(graph.BF16), got.State.Path)
 }
 
 // TestResumeOnAnotherPath: a checkpoint that was trained with other instructions of the processor
