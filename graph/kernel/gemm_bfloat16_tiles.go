@@ -12,6 +12,7 @@ const (
 	tileRowsA   = 4096      // rows of A whose ends are copied at a time
 	tileStage   = 256       // columns whose sums are kept until they are final
 	tileNarrow  = 64        // columns of a C that is computed down its columns
+	tileDown    = 256       // rows of it at a time
 	tileCall    = 8 << 20   // products of elements in a call, at most: some 20 microseconds
 )
 
@@ -192,21 +193,26 @@ func (t *tileProduct[C]) store(sums, space []float32, i, j int) {
 	}
 }
 
-// down computes m rows of a narrow C a panel at a time, for a k that is not divided.
+// down computes m rows of a narrow C, for a k that is not divided: some rows at a time, which stay in
+// the first-level cache, a panel after another.
 func (t *tileProduct[C]) down(m int) {
-	for j := 0; j < t.n; j += tilePanel {
-		columns, whole := min(tilePanel, t.n-j), m/tileRows
-		if whole > 0 {
-			x := t.call(t.first, j, 0)
-			x.an, x.cn = t.from.an, tileRows*x.cs
-			if x.tail != nil {
-				x.tn = tileRows * tileBytes
+	for i := 0; i < m; i += tileDown {
+		rows := min(tileDown, m-i)
+		whole := rows / tileRows
+		for j := 0; j < t.n; j += tilePanel {
+			columns := min(tilePanel, t.n-j)
+			if whole > 0 {
+				x := t.call(t.first+i, j, 0)
+				x.an, x.cn = t.from.an, tileRows*x.cs
+				if x.tail != nil {
+					x.tn = tileRows * tileBytes
+				}
+				t.runCalls(&x, whole, tileRows, columns, t.rounds())
 			}
-			t.runCalls(&x, whole, tileRows, columns, t.rounds())
-		}
-		if i := t.first + whole*tileRows; i < t.first+m {
-			x := t.call(i, j, 0)
-			t.runCalls(&x, 1, t.first+m-i, columns, t.rounds())
+			if r := whole * tileRows; r < rows {
+				x := t.call(t.first+i+r, j, 0)
+				t.runCalls(&x, 1, rows-r, columns, t.rounds())
+			}
 		}
 	}
 	t.finished(t.first, 0, m, t.n)
