@@ -20,8 +20,11 @@ const (
 type bpeTokenizer struct {
 	name      string
 	file      []byte   // sha256 of the tokenizer.json that it was read from, nil: none
-	words     []string // [id] -> bytes of the token
+	words     []string // [id] -> bytes of the token; none for a special one
 	bos       int32
+	eos       []int32
+	addBOS    bool
+	special   map[int32]string // names of the special tokens
 	merges    merges
 	normalize func(text string) string // nil: no normalization
 	cutters   []cutter                 // each splits what the one before it has split
@@ -46,6 +49,10 @@ func newBPE(t bpeTokenizer) *bpeTokenizer {
 func (t *bpeTokenizer) Name() string { return t.name }
 func (t *bpeTokenizer) Vocab() int   { return len(t.words) }
 func (t *bpeTokenizer) BOS() int32   { return t.bos }
+
+func (t *bpeTokenizer) EOS() []int32                { return t.eos }
+func (t *bpeTokenizer) AddsBOS() bool               { return t.addBOS }
+func (t *bpeTokenizer) SpecialName(id int32) string { return t.special[id] }
 
 func (t *bpeTokenizer) Encode(dst []int32, text string) []int32 {
 	if t.normalize != nil {
@@ -86,7 +93,6 @@ func (t *bpeTokenizer) Decode(ids []int32) string {
 	var text strings.Builder
 	for _, id := range ids {
 		switch {
-		case id == t.bos:
 		case id >= 0 && int(id) < len(t.words):
 			text.WriteString(t.words[id])
 		default:

@@ -90,11 +90,12 @@ func (c *Corpus) setStreams(train, val Tokens) {
 
 // open returns the tokenizer and the source that the options name.
 func open(o Options) (Tokenizer, Reader, error) {
-	tokenizer, err := TokenizerOf(o.Source, cmp.Or(o.Tokenizer, tokenizerBytes))
+	from := cmp.Or[Source](o.Source, Goroot{})
+	tokenizer, err := TokenizerOf(from, cmp.Or(o.Tokenizer, tokenizerBytes))
 	if err != nil {
 		return nil, nil, err
 	}
-	src, err := cmp.Or[Source](o.Source, Goroot{}).Open(o, tokenizer)
+	src, err := from.Open(o, tokenizer)
 	return tokenizer, src, err
 }
 

@@ -154,11 +154,17 @@ type Options struct {
 }
 
 // TokenizerOf returns the tokenizer of a Tokenized source, otherwise the one with the given name.
+// For a source, BOS begins prompts and ends texts, since its documents begin with BOS; for nil, the
+// files next to a tokenizer.json say so.
 func TokenizerOf(s Source, name string) (Tokenizer, error) {
 	if own, ok := s.(Tokenized); ok {
 		return own.Tokenizer(), nil
 	}
-	return NewTokenizer(name)
+	t, err := NewTokenizer(name)
+	if s != nil && err == nil {
+		t = forDocuments(t)
+	}
+	return t, err
 }
 
 // Encoder turns texts into documents. It must be used from one goroutine.

@@ -27,9 +27,9 @@ type Tokenizer interface {
 	// accepts any string, even invalid UTF-8, because it encodes the bytes of the text.
 	Encode(dst []int32, text string) []int32
 	// Decode is the inverse of Encode, byte for byte: Decode(Encode(s)) == s, unless the
-	// tokenizer.json of a Hugging Face folder normalizes text first. BOS gives no text; an id
-	// outside the vocabulary gives U+FFFD. The result may end inside a UTF-8 sequence: use a
-	// StreamDecoder to print ids one by one.
+	// tokenizer.json of a Hugging Face folder normalizes text first. BOS and other special tokens
+	// give no text; an id outside the vocabulary gives U+FFFD. The result may end inside a UTF-8
+	// sequence: use a StreamDecoder to print ids one by one.
 	Decode(ids []int32) string
 }
 
@@ -47,8 +47,8 @@ func TokenizerNames() []string { return []string{tokenizerBytes, tokenizerGPT2} 
 // must be a byte-level BPE without normalization or with NFC, which splits text as GPT-2
 // (possibly with single digits), Llama 3 or Qwen do. Its BOS comes from the files next to it:
 // the token that begins documents, or else the one that ends them. Without such files it is
-// the only special token of the tokenizer.json. Special tokens written in a text are plain
-// text.
+// the only special token of the tokenizer.json. The files also say which tokens end a text (EOS)
+// and whether a prompt is read after BOS. Special tokens written in a text are plain text.
 //
 // Any other name is an error that lists the known ones.
 func NewTokenizer(name string) (Tokenizer, error) {

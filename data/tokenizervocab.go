@@ -15,11 +15,17 @@ func (file tokenizerJSON) vocabulary(t *bpeTokenizer) error {
 		return err
 	}
 	added := map[int32]bool{}
+	t.special = map[int32]string{}
 	for _, a := range file.Added {
 		if added[a.ID] {
 			return errors.Errorf("added_tokens: want one token of id %d, got %q, too", a.ID, a.Content)
 		}
-		t.words[a.ID], added[a.ID] = a.Content, true
+		added[a.ID] = true
+		if a.Special || a.ID == t.bos {
+			t.special[a.ID] = a.Content
+		} else {
+			t.words[a.ID] = a.Content
+		}
 	}
 	if t.bos < 0 || !added[t.bos] {
 		return errors.Errorf("added_tokens: want the token %d of config.json that begins documents, got none of that id", t.bos)

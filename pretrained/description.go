@@ -20,6 +20,7 @@ import (
 type Description struct {
 	Spec models.Spec    `json:"model"`
 	Data runconfig.Data `json:"data"`
+	EOS  []int32        `json:"eos,omitempty"` // ids that end a text of a model without a tokenizer
 }
 
 // Describe reads the description from the metadata of the model file at path.
@@ -27,12 +28,14 @@ func Describe(zoo models.Zoo, path string, metadata map[string]string) (Descript
 	var read struct {
 		Model json.RawMessage `json:"model"`
 		Data  json.RawMessage `json:"data"`
+		EOS   []int32         `json:"eos"`
 	}
 	var d Description
 	err := json.Unmarshal([]byte(metadata[checkpoint.MetadataConfig]), &read)
 	if err == nil && read.Data != nil {
 		d.Data, err = runconfig.ReadData(zoo, read.Data)
 	}
+	d.EOS = read.EOS
 	if err == nil {
 		d.Spec, err = resolved(zoo, metadata[checkpoint.MetadataVersion], read.Model)
 	}

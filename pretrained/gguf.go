@@ -198,11 +198,19 @@ func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntr
 			}
 		}
 	}
-	bos := uint32(t.BOS())
 	for _, e := range []checkpoint.GGUFEntry{{Key: "model", Value: "gpt2"}, {Key: "pre", Value: v.Pieces}, {Key: "tokens", Value: tokens},
-		{Key: "token_type", Value: kinds}, {Key: "merges", Value: v.Merges}, {Key: "bos_token_id", Value: bos}, {Key: "eos_token_id", Value: bos},
-		{Key: "add_bos_token", Value: true}} {
+		{Key: "token_type", Value: kinds}, {Key: "merges", Value: v.Merges}, {Key: "bos_token_id", Value: uint32(t.BOS())},
+		{Key: "add_bos_token", Value: data.AddsBOS(t)}} {
 		all = append(all, checkpoint.GGUFEntry{Key: "tokenizer.ggml." + e.Key, Value: e.Value})
+	}
+	eos := data.EOS(t)
+	if len(eos) == 0 { // without the key, llama.cpp takes an id of its own
+		eos = []int32{t.BOS()}
+	}
+	for i, key := range []string{"eos", "eot", "eom"} { // each ends a text in llama.cpp
+		if i < len(eos) {
+			all = append(all, checkpoint.GGUFEntry{Key: "tokenizer.ggml." + key + "_token_id", Value: uint32(eos[i])})
+		}
 	}
 	return all, nil
 }

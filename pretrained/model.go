@@ -120,5 +120,6 @@ func (m *Model) Generator(o generate.Options) (*generate.Generator, error) {
 			return nil, errors.Wrap(err, m.Source.ModelPath)
 		}
 	}
+	o.EOS = append(o.EOS, m.EOS...)
 	return generate.New(m.Store, m.Spec, tokenizer, o)
 }
