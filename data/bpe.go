@@ -24,8 +24,9 @@ type bpeTokenizer struct {
 	bos       int32
 	eos       []int32
 	addBOS    bool
-	special   map[int32]string // names of the special tokens
+	names     map[int32]string // of the added tokens, special or not
 	merges    merges
+	added     [2]*addedTokens          // those found in the text, and in the normalized text; nil: none
 	normalize func(text string) string // nil: no normalization
 	cutters   []cutter                 // each splits what the one before it has split
 	seed      maphash.Seed
@@ -52,13 +53,33 @@ func (t *bpeTokenizer) BOS() int32   { return t.bos }
 
 func (t *bpeTokenizer) EOS() []int32                { return t.eos }
 func (t *bpeTokenizer) AddsBOS() bool               { return t.addBOS }
-func (t *bpeTokenizer) SpecialName(id int32) string { return t.special[id] }
+func (t *bpeTokenizer) SpecialName(id int32) string { return t.names[id] }
 
 func (t *bpeTokenizer) Encode(dst []int32, text string) []int32 {
-	if t.normalize != nil {
-		text = t.normalize(text)
+	return t.encodeParts(dst, text, t.added[0], func(dst []int32, part string) []int32 {
+		if t.normalize != nil {
+			part = t.normalize(part)
+		}
+		return t.encodeParts(dst, part, t.added[1], func(dst []int32, part string) []int32 { return t.encode(dst, part, t.cutters) })
+	})
+}
+
+// encodeParts appends the added tokens in a text and, by encode, the parts between them.
+func (t *bpeTokenizer) encodeParts(dst []int32, text string, added *addedTokens, encode func(dst []int32, part string) []int32) []int32 {
+	if added == nil {
+		return encode(dst, text)
 	}
-	return t.encode(dst, text, t.cutters)
+	for at := 0; at < len(text); {
+		token, begin, end := added.next(text, at)
+		if begin > at {
+			dst = encode(dst, text[at:begin])
+		}
+		if token != nil {
+			dst = append(dst, token.ID)
+		}
+		at = end
+	}
+	return dst
 }
 
 // encode appends the ids of a text that the given cutters still have to split.

@@ -26,7 +26,7 @@ func newGPT2Tokenizer() (*bpeTokenizer, error) {
 		ids[word] = int32(i)
 	}
 	return newBPE(bpeTokenizer{
-		name: tokenizerGPT2, words: words, bos: gpt2BOS, eos: []int32{gpt2BOS}, addBOS: true, special: map[int32]string{gpt2BOS: endOfText},
+		name: tokenizerGPT2, words: words, bos: gpt2BOS, eos: []int32{gpt2BOS}, addBOS: true, names: map[int32]string{gpt2BOS: endOfText},
 		merges: merges{ids: ids, whole: true}, cutters: []cutter{pieceEnd},
 	}), nil
 }

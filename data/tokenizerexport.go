@@ -65,6 +65,7 @@ const templateFile = `{"type": "TemplateProcessing",
 type TokenVocabulary struct {
 	Tokens  []string // [id]: bytes written in the characters of a byte-level BPE (GPT-2's); special tokens unchanged
 	Special []bool   // [id]
+	Added   []bool   // [id]: it is found in a text before the text is cut into pieces
 	Merges  []string // "a b", in order
 	Pieces  string   // llama.cpp's name for the rule that splits text: gpt-2, smollm, llama-bpe or qwen2
 }
@@ -83,13 +84,14 @@ func Vocabulary(name string) (TokenVocabulary, error) {
 	for i := range words {
 		words[i] = t.Decode([]int32{int32(i)})
 		v.Tokens, v.Special = append(v.Tokens, characters(words[i])), append(v.Special, false)
+		v.Added = append(v.Added, false)
 	}
 	if bpe, ok := t.(*bpeTokenizer); ok {
 		for _, pair := range bpe.merges.pairs(words) {
 			v.Merges = append(v.Merges, characters(pair[0])+" "+characters(pair[1]))
 		}
 	}
-	v.Tokens, v.Special = append(v.Tokens, endOfText), append(v.Special, true)
+	v.Tokens, v.Special, v.Added = append(v.Tokens, endOfText), append(v.Special, true), append(v.Added, false)
 	return v, nil
 }
 
@@ -99,12 +101,13 @@ func fileVocabulary(path string) (TokenVocabulary, error) {
 	if err != nil {
 		return TokenVocabulary{}, err
 	}
-	v := TokenVocabulary{Tokens: make([]string, t.Vocab()), Special: make([]bool, t.Vocab()), Merges: []string{}, Pieces: file.PreTokenizer.name()}
+	v := TokenVocabulary{Tokens: make([]string, t.Vocab()), Special: make([]bool, t.Vocab()), Added: make([]bool, t.Vocab()), Merges: []string{}, Pieces: file.PreTokenizer.name()}
 	for token, id := range file.Model.Vocab {
 		v.Tokens[id] = token
 	}
 	for _, a := range file.Added {
-		v.Tokens[a.ID], v.Special[a.ID] = a.Content, true
+		v.Tokens[a.ID], v.Added[a.ID] = a.Content, t.words[a.ID] != ""
+		v.Special[a.ID] = !v.Added[a.ID]
 	}
 	for _, merge := range file.Model.Merges {
 		pair, err := parsePair(merge)

@@ -177,3 +177,51 @@ func TestCorpusOfALargeVocabulary(t *testing.T) {
 	_, err = Load(t.Context(), o)
 	assert.ErrorContains(t, err, "want tokens of 4 bytes each, got 6 bytes")
 }
+
+// TestAddedTokens compares ids of texts that contain added tokens with Hugging Face's tokenizers
+// (0.23.3, encode_special_tokens): tokens that are not special are found in the text or in the
+// normalized text, and special ones are plain text.
+func TestAddedTokens(t *testing.T) {
+	var expected struct {
+		Added []json.RawMessage
+		Cases []struct {
+			Text string
+			IDs  []int32
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(tokenizerFolder("added.json")))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &expected))
+	require.Len(t, expected.Cases, 158)
+	path := addedTokenizer(t, "qwen", expected.Added...)
+	tokenizer := newTokenizer(t, path)
+	for _, c := range expected.Cases {
+		require.Equal(t, c.IDs, tokenizer.Encode([]int32{}, c.Text), "%q", c.Text)
+	}
+	require.Equal(t, "<think>two</think> four", tokenizer.Decode(tokenizer.Encode(nil, "<think>two</think> four")))
+	require.Empty(t, tokenizer.Decode([]int32{0, 608}), "special tokens")
+	v, err := Vocabulary(path)
+	require.NoError(t, err)
+	require.Equal(t, []bool{true, false, false, true}, []bool{v.Added[600], v.Special[600], v.Added[608], v.Special[608]})
+}
+
+// addedTokenizer writes a reference's tokenizer.json with further added tokens, and its
+// config.json.
+func addedTokenizer(t *testing.T, name string, added ...json.RawMessage) (path string) {
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(tokenizerFolder(name))))
+	path = filepath.Join(dir, "tokenizer.json")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var file map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(text, &file))
+	var all []json.RawMessage
+	require.NoError(t, json.Unmarshal(file["added_tokens"], &all))
+	file["added_tokens"], err = json.Marshal(append(all, added...))
+	require.NoError(t, err)
+	text, err = json.Marshal(file)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	return path
+}

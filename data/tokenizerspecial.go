@@ -18,13 +18,6 @@ const (
 	tokenizerConfig  = "tokenizer_config.json"
 )
 
-// addedToken is a token that a tokenizer.json adds to the vocabulary of its BPE.
-type addedToken struct {
-	ID      int32  `json:"id"`
-	Content string `json:"content"`
-	Special bool   `json:"special"`
-}
-
 // specials holds what one of those files says about the tokens that begin and end texts.
 type specials struct {
 	BOS      *int32          `json:"bos_token_id"`

@@ -175,7 +175,7 @@ func (m *Model) ggufMetadata(a Architecture, o ExportOptions) ([]checkpoint.GGUF
 // ggufTokenizer appends the tokenizer. Ids of the model that the tokenizer lacks become unused
 // tokens, [unusedN].
 func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntry, error) {
-	const normal, control, unused = 1, 3, 5
+	const normal, control, userDefined, unused = 1, 3, 4, 5
 	t, err := m.Tokenizer()
 	if err != nil {
 		return nil, err
@@ -193,8 +193,11 @@ func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntr
 		tokens[id], kinds[id] = fmt.Sprintf("[unused%d]", id), unused
 		if id < len(v.Tokens) && v.Tokens[id] != "" {
 			tokens[id], kinds[id] = v.Tokens[id], normal
-			if v.Special[id] {
+			switch {
+			case v.Special[id]:
 				kinds[id] = control
+			case v.Added[id]:
+				kinds[id] = userDefined
 			}
 		}
 	}

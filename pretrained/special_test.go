@@ -163,3 +163,19 @@ func TestRunsBeginAndEndWithBOS(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &file))
 	require.Equal(t, "TemplateProcessing", file.After.Type, "transformers puts BOS before a text, too")
 }
+
+// TestTypesOfAddedTokens: in a GGUF file added tokens that text encodes to are user defined,
+// special ones are control tokens.
+func TestTypesOfAddedTokens(t *testing.T) {
+	dir := ended(t, nil)
+	path := filepath.Join(dir, "tokenizer.json")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), `"<|im_end|>","special":true`, `"<think>","special":false`, 1)), 0o600))
+	gguf := filepath.Join(t.TempDir(), "model.gguf")
+	require.NoError(t, exportAs(open(t, dir), "gguf", gguf, pretrained.ExportOptions{}))
+	m := parseGGUF(t, gguf).metadata
+	types, tokens := m["tokenizer.ggml.token_type"].([]any), m["tokenizer.ggml.tokens"].([]any)
+	require.Equal(t, []any{int32(1), int32(3), int32(4)}, []any{types[5], types[600], types[601]})
+	require.Equal(t, "<think>", tokens[601])
+}
