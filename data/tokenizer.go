@@ -43,12 +43,13 @@ func TokenizerNames() []string { return []string{tokenizerBytes, tokenizerGPT2} 
 //	       50257 ids, BOS = 50256 (<|endoftext|>). "<|endoftext|>" written in
 //	       a text is plain text.
 //
-// A name that ends in .json is the path of the tokenizer.json in a Hugging Face folder. It
-// must be a byte-level BPE without normalization or with NFC, which splits text as GPT-2
-// (possibly with single digits), Llama 3 or Qwen do. Its BOS comes from the files next to it:
-// the token that begins documents, or else the one that ends them. Without such files it is
-// the only special token of the tokenizer.json. The files also say which tokens end a text (EOS)
-// and whether a prompt is read after BOS. Special tokens written in a text are plain text.
+// A name that ends in .json is the path of the tokenizer.json in a Hugging Face folder. It must be
+// a byte-level BPE without normalization or with NFC, which splits text as GPT-2 (possibly with
+// single digits), Llama 3 or Qwen do. Its BOS comes from the files next to it: the token that
+// begins documents, or else the one that ends them. Without such files it is the only special token
+// of the tokenizer.json. The files also say which tokens end a text (EOS) and whether a prompt is
+// read after BOS. Special tokens written in a text are plain text. The path of a vocab.json, with a
+// merges.txt next to it, names a tokenizer in GPT-2's two files.
 //
 // Any other name is an error that lists the known ones.
 func NewTokenizer(name string) (Tokenizer, error) {

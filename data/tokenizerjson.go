@@ -1,14 +1,12 @@
 package data
 
 import (
-	"crypto/sha256"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/pkg/errors"
-
-	"github.com/residua-go/residua/internal/regular"
 )
 
 const (
@@ -35,6 +33,8 @@ type tokenizerJSON struct {
 		ByteFallback bool              `json:"byte_fallback"`
 		IgnoreMerges bool              `json:"ignore_merges"`
 	} `json:"model"`
+
+	named bool // special tokens are known by their names alone, as in a folder with a vocab.json
 }
 
 // step is a part of a tokenizer.json that has a type.
@@ -42,18 +42,15 @@ type step struct {
 	Type string `json:"type"`
 }
 
-// readTokenizer reads the tokenizer.json of a Hugging Face folder: a byte-level BPE that splits
-// text as GPT-2 (possibly with single digits), Llama 3 or Qwen do. readSpecial says which tokens
-// begin and end texts. Special tokens written in a text are plain text.
+// readTokenizer reads the tokenizer.json of a Hugging Face folder, or its vocab.json: a byte-level
+// BPE that splits text as GPT-2 (possibly with single digits), Llama 3 or Qwen do. readSpecial says
+// which tokens begin and end texts. Special tokens written in a text are plain text.
 func readTokenizer(path string) (*bpeTokenizer, tokenizerJSON, error) {
-	var file tokenizerJSON
-	text, err := regular.Read(path, maxTokenizerFile)
-	if err != nil {
-		return nil, file, err
+	file, sum, err := readTokenizerFile(path)
+	t := bpeTokenizer{name: path, file: sum}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, file, err // which has the path
 	}
-	sum := sha256.Sum256(text)
-	t := bpeTokenizer{name: path, file: sum[:]}
-	err = errors.Wrap(json.Unmarshal(text, &file), "want a tokenizer.json of Hugging Face's tokenizers")
 	if err == nil {
 		err = file.readSpecial(filepath.Dir(path), &t)
 	}

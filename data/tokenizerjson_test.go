@@ -2,8 +2,10 @@ package data
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -224,4 +226,69 @@ func addedTokenizer(t *testing.T, name string, added ...json.RawMessage) (path s
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, os.WriteFile(path, text, 0o600))
 	return path
+}
+
+// vocabFolder returns a folder with the vocabulary of the reference gpt2-digits as vocab.json and
+// merges.txt, in which ids up to size have fillers, and other files.
+func vocabFolder(t *testing.T, size int, files map[string]string) string {
+	text, err := os.ReadFile(filepath.Join(tokenizerFolder("gpt2-digits"), "tokenizer.json"))
+	require.NoError(t, err)
+	var file tokenizerJSON
+	require.NoError(t, json.Unmarshal(text, &file))
+	merges := "#version: 0.2\n"
+	for _, m := range file.Model.Merges {
+		pair, err := parsePair(m)
+		require.NoError(t, err)
+		merges += pair[0] + " " + pair[1] + "\n"
+	}
+	for id := len(file.Model.Vocab); id < size; id++ {
+		file.Model.Vocab[fmt.Sprintf("filler%d", id)] = int32(id)
+	}
+	vocab, err := json.Marshal(file.Model.Vocab)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	for _, f := range []map[string]string{{"vocab.json": string(vocab), "merges.txt": merges}, files} {
+		for name, content := range f {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+		}
+	}
+	return dir
+}
+
+// TestVocabFiles compares ids by a vocab.json and a merges.txt with transformers (5.24).
+func TestVocabFiles(t *testing.T) {
+	const text = "It's 1234 <think>two</think>  e\u0301"
+	plain := []int32{41, 84, 315, 221, 17, 18, 19, 20, 221, 28, 84, 72, 262, 75, 30, 84, 87, 79, 28, 15, 84, 72, 262, 75, 30, 221, 299, 137, 224}
+	think := []int32{41, 84, 315, 221, 17, 18, 19, 20, 221, 600, 84, 87, 79, 28, 15, 84, 72, 262, 75, 30, 221, 299, 137, 224}
+	composed := append(slices.Clone(plain[:len(plain)-3]), 221, 128, 103)
+	for _, c := range []struct {
+		files    map[string]string
+		want     []int32
+		bos, eos int32
+	}{
+		{nil, plain, 0, 0},
+		{map[string]string{"config.json": `{"model_type": "gpt2", "bos_token_id": 50256, "eos_token_id": 0}`}, plain, 0, 0},
+		{map[string]string{"tokenizer_config.json": `{"added_tokens_decoder": {"600": {"content": "<think>", "special": false}}}`}, think, 0, 0},
+		{map[string]string{"added_tokens.json": `{"<think>": 600}`}, think, 0, 0},
+		{map[string]string{"tokenizer_config.json": `{"tokenizer_class": "Qwen2Tokenizer"}`}, composed, 0, 0},
+		{map[string]string{"config.json": `{"model_type": "qwen3"}`}, composed, 0, 0},
+		{map[string]string{"special_tokens_map.json": `{"bos_token": "<s>", "eos_token": {"content": "</s>"}}`, "added_tokens.json": `{"<s>": 600, "</s>": 601}`}, nil, 600, 601},
+	} {
+		tokenizer := newTokenizer(t, filepath.Join(vocabFolder(t, 600, c.files), "vocab.json"))
+		if c.want != nil {
+			require.Equal(t, c.want, tokenizer.Encode(nil, text), "%v", c.files)
+		}
+		require.Equal(t, []int32{c.bos, c.eos}, []int32{tokenizer.BOS(), EOS(tokenizer)[0]}, "%v", c.files)
+		require.False(t, AddsBOS(tokenizer))
+	}
+	dir := vocabFolder(t, 600, map[string]string{"tokenizer_config.json": `{"add_bos_token": true}`})
+	tokenizer := newTokenizer(t, filepath.Join(dir, "vocab.json"))
+	require.True(t, AddsBOS(tokenizer))
+	require.Equal(t, digestOf(tokenizer), digestOf(newTokenizer(t, filepath.Join(dir, "vocab.json"))))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "merges.txt"), []byte("#version: 0.2\nt\n"), 0o600))
+	_, err := NewTokenizer(filepath.Join(dir, "vocab.json"))
+	require.ErrorContains(t, err, `vocab.json: model.merges[0]: want two tokens, got "t"`)
+	require.NoError(t, os.Remove(filepath.Join(dir, "merges.txt")))
+	_, err = NewTokenizer(filepath.Join(dir, "vocab.json"))
+	require.ErrorIs(t, err, os.ErrNotExist)
 }

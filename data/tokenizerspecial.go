@@ -16,6 +16,7 @@ const (
 	modelConfig      = "config.json"
 	generationConfig = "generation_config.json"
 	tokenizerConfig  = "tokenizer_config.json"
+	specialMap       = "special_tokens_map.json"
 )
 
 // specials holds what one of those files says about the tokens that begin and end texts.
@@ -49,7 +50,7 @@ func (l *idList) UnmarshalJSON(text []byte) error {
 // readSpecials reads the files of a folder that name special tokens; a missing file says nothing.
 func readSpecials(folder string) (files map[string]specials, err error) {
 	files = map[string]specials{}
-	for _, name := range []string{modelConfig, generationConfig, tokenizerConfig} {
+	for _, name := range []string{modelConfig, generationConfig, tokenizerConfig, specialMap} {
 		text, err := regular.Read(filepath.Join(folder, name), 1<<20)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
@@ -85,12 +86,15 @@ func ReadEOS(folder string) ([]int32, error) {
 // config.json, or the eos_token of tokenizer_config.json; without such files, BOS. BOS is added if
 // tokenizer_config.json has add_bos_token true, or, without that key, if the tokenizer.json puts
 // BOS before a text.
-func (file tokenizerJSON) readSpecial(folder string, t *bpeTokenizer) error {
+func (file *tokenizerJSON) readSpecial(folder string, t *bpeTokenizer) error {
 	files, err := readSpecials(folder)
 	if err != nil {
 		return err
 	}
-	t.eos = file.eos(files, generationConfig, modelConfig, tokenizerConfig)
+	if file.named {
+		file.addNamed(files)
+	}
+	t.eos = file.eos(files, generationConfig, modelConfig, tokenizerConfig, specialMap, classDefaults)
 	bos, ok := file.bos(files)
 	if !ok {
 		return errors.Errorf("%s: want a bos_token_id or eos_token_id that begins documents, in config.json, generation_config.json or, as bos_token, in tokenizer_config.json, got none", folder)
@@ -119,9 +123,9 @@ func (file tokenizerJSON) eos(files map[string]specials, names ...string) []int3
 
 // bos returns the id with which documents begin.
 func (file tokenizerJSON) bos(files map[string]specials) (int32, bool) {
-	order := []string{modelConfig, generationConfig, tokenizerConfig}
+	order := []string{modelConfig, generationConfig, tokenizerConfig, specialMap, classDefaults}
 	for _, name := range order {
-		if id := files[name].BOS; id != nil {
+		if id := files[name].BOS; id != nil && (!file.named || file.adds(*id)) {
 			return *id, true
 		}
 		if id, ok := file.idOf(files[name].BOSToken); ok {
@@ -149,17 +153,29 @@ func (file tokenizerJSON) onlySpecial() (id int32, one bool) {
 
 // idOf returns the id of an added token, given by its text or by an object that contains it.
 func (file tokenizerJSON) idOf(token json.RawMessage) (int32, bool) {
-	var text string
-	var object struct{ Content string }
-	if json.Unmarshal(token, &text) != nil && json.Unmarshal(token, &object) == nil {
-		text = object.Content
-	}
+	text := tokenText(token)
 	for _, a := range file.Added {
 		if text != "" && a.Content == text {
 			return a.ID, true
 		}
 	}
 	return 0, false
+}
+
+// tokenText returns the text of a token, which is written as a text or as an object that contains
+// it.
+func tokenText(token json.RawMessage) string {
+	var text string
+	var object struct{ Content string }
+	if json.Unmarshal(token, &text) != nil && json.Unmarshal(token, &object) == nil {
+		text = object.Content
+	}
+	return text
+}
+
+// adds tells whether there is an added token with that id.
+func (file tokenizerJSON) adds(id int32) bool {
+	return slices.ContainsFunc(file.Added, func(a addedToken) bool { return a.ID == id })
 }
 
 // postStep is the part of a tokenizer.json that says which tokens it adds to a text.

@@ -44,7 +44,8 @@ func (m *Model) tokenizerFiles() (tokenizerFiles, error) {
 	}
 	files := tokenizerFiles{bos: t.BOS(), eos: data.EOS(t)}
 	if data.IsTokenizerFile(m.Data.Tokenizer) {
-		if err = files.copy(m.Data.Tokenizer, t); err != nil || len(files.files) > 1 {
+		err = files.copy(m.Data.Tokenizer, t)
+		if err != nil || slices.ContainsFunc(files.files, func(f checkpoint.FolderFile) bool { return f.Name == tokenizerConfig }) {
 			return files, err
 		}
 	} else {
@@ -58,12 +59,16 @@ func (m *Model) tokenizerFiles() (tokenizerFiles, error) {
 	if err != nil {
 		return tokenizerFiles{}, err
 	}
-	c := map[string]any{"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": v.Tokens[t.BOS()],
-		"model_max_length": m.Spec.Seq, "clean_up_tokenization_spaces": false}
-	if eos := data.EOS(t); len(eos) > 0 {
+	c := map[string]any{"bos_token": v.Tokens[t.BOS()], "model_max_length": m.Spec.Seq, "clean_up_tokenization_spaces": false}
+	if files.files[0].Name == tokenizerFile {
+		c["tokenizer_class"] = "PreTrainedTokenizerFast"
+	} else {
+		c["add_bos_token"] = data.AddsBOS(t)
+	}
+	if eos := data.EOS(t); len(eos) > 0 && data.SpecialName(t, eos[0]) != "" {
 		c["eos_token"] = data.SpecialName(t, eos[0])
 	}
-	files.files = append(files.files, jsonFile("tokenizer_config.json", c))
+	files.files = append(files.files, jsonFile(tokenizerConfig, c))
 	return files, nil
 }
 
@@ -96,8 +101,12 @@ func sameJSON(a, b []byte) bool {
 	return json.Unmarshal(a, &values[0]) == nil && json.Unmarshal(b, &values[1]) == nil && reflect.DeepEqual(values[0], values[1])
 }
 
-// tokenizerFile is the name of the file with the tokenizer in a Hugging Face folder.
-const tokenizerFile = "tokenizer.json"
+// The names of the files with the tokenizer in a Hugging Face folder.
+const (
+	tokenizerFile   = "tokenizer.json"
+	vocabFile       = "vocab.json"
+	tokenizerConfig = "tokenizer_config.json"
+)
 
 // copy adds the tokenizer.json at path and the tokenizer's other files next to it. If a run's model
 // reads prompts after BOS, as by reads, and the files do not say so, the copies do.
@@ -107,14 +116,14 @@ func (t *tokenizerFiles) copy(path string, reads data.Tokenizer) error {
 		return err
 	}
 	amend := data.AddsBOS(reads) && !data.AddsBOS(asFiled)
-	for _, name := range []string{tokenizerFile, "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"} {
-		file := filepath.Join(filepath.Dir(path), name)
-		if name == tokenizerFile {
-			file = path
-		}
-		text, err := regular.Read(file, maxTokenizerFile)
-		if errors.Is(err, os.ErrNotExist) && name != tokenizerFile {
+	vocab := data.VocabFiles(path)
+	for i, name := range append(vocab, tokenizerConfig, "special_tokens_map.json", "added_tokens.json") {
+		text, err := regular.Read(filepath.Join(filepath.Dir(path), name), maxTokenizerFile)
+		if errors.Is(err, os.ErrNotExist) && i >= len(vocab) {
 			continue
+		}
+		if i == 0 && name != vocabFile {
+			name = tokenizerFile
 		}
 		if err == nil && amend {
 			text, err = addingBOS(name, text, reads)
@@ -136,7 +145,7 @@ func addingBOS(name string, text []byte, t data.Tokenizer) ([]byte, error) {
 	switch name {
 	case tokenizerFile:
 		c["post_processor"] = data.TemplateOfBOS(t, c["post_processor"])
-	case "tokenizer_config.json":
+	case tokenizerConfig:
 		c["add_bos_token"] = json.RawMessage("true")
 	default:
 		return text, nil
