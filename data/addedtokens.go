@@ -2,6 +2,7 @@ package data
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -46,10 +47,23 @@ func newAddedTokens(tokens []addedToken) *addedTokens {
 	return &a
 }
 
+// parts yields the parts of a text in order, each with the token that it is, or nil.
+func (a *addedTokens) parts(text string) iter.Seq2[string, *addedToken] {
+	return func(yield func(string, *addedToken) bool) {
+		for at := 0; at < len(text); {
+			token, begin, end := a.next(text, at)
+			if begin > at && !yield(text[at:begin], nil) || token != nil && !yield(text[begin:end], token) {
+				return
+			}
+			at = end
+		}
+	}
+}
+
 // next returns the first token in text from from on, and where its part of the text begins and
 // ends; nil if there is none. A special token's name is text, in which no other token is found.
 func (a *addedTokens) next(text string, from int) (t *addedToken, begin, end int) {
-	for at := from; at < len(text); at++ {
+	for at := from; a != nil && at < len(text); at++ {
 		found := a.at(text, at)
 		if found == nil {
 			continue

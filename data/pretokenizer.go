@@ -1,9 +1,6 @@
 package data
 
-import (
-	"github.com/pkg/errors"
-	"golang.org/x/text/unicode/norm"
-)
+import "github.com/pkg/errors"
 
 // preTokenizer is the part of a tokenizer.json that says how to split text into pieces.
 type preTokenizer struct {
@@ -76,13 +73,13 @@ func (p preTokenizer) cutter() (cutter, error) {
 	return nil, errors.Errorf("pre_tokenizer: want ByteLevel, Digits or Split, got %q: it is not supported", p.Type)
 }
 
-// normalizer returns the function that normalizes text first, nil if there is none.
-func (s *step) normalizer() (func(string) string, error) {
+// normalizer returns what normalizes text first, nil if nothing does.
+func (s *step) normalizer() (*nfc, error) {
 	switch {
 	case s == nil:
 		return nil, nil
 	case s.Type == "NFC":
-		return norm.NFC.String, nil
+		return nfcTables(), nil
 	}
 	return nil, errors.Errorf("normalizer: want none or NFC, got %q: it is not supported", s.Type)
 }

@@ -182,8 +182,15 @@ func (e *Encoder) Document(name, text string) Document {
 // encode encodes a document of text, and drops its text.
 func (e *Encoder) encode(d *Document) error {
 	if d.waiting {
-		e.ids = e.tokenizer.Encode(append(e.ids[:0], e.tokenizer.BOS()), d.text)
+		var bytes textBytes
+		e.ids = append(e.ids[:0], e.tokenizer.BOS())
+		if bpe, ok := e.tokenizer.(*bpeTokenizer); ok {
+			e.ids, bytes = bpe.encodeText(e.ids, d.text)
+		} else {
+			e.ids = e.tokenizer.Encode(e.ids, d.text)
+		}
 		d.Tokens, d.text, d.waiting = NewTokens(e.tokenizer.Vocab(), e.ids), "", false
+		d.Tokens.text = bytes
 	}
 	return nil
 }

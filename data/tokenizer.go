@@ -81,27 +81,3 @@ func digestOf(t Tokenizer) [sha256.Size]byte {
 	}
 	return [sha256.Size]byte(h.Sum(nil))
 }
-
-// TextBytes counts the bytes of text that the tokens stand for; BOS and ids outside the
-// vocabulary count as none. For a Task it includes the answers. The bits per byte of a token
-// stream are its summed cross-entropy in nats / (ln 2 * TextBytes).
-func TextBytes(t Tokenizer, tokens Tokens) int64 {
-	lengths := make([]int64, t.Vocab()) // [id] -> bytes
-	for i := range lengths {
-		lengths[i] = int64(len(t.Decode([]int32{int32(i)})))
-	}
-	if tokens.task != nil {
-		lengths = append(make([]int64, t.Vocab()), lengths...)
-	}
-	return textBytes(lengths, tokens.narrow) + textBytes(lengths, tokens.wide)
-}
-
-func textBytes[T uint16 | uint32](lengths []int64, tokens []T) int64 {
-	var total int64
-	for _, token := range tokens {
-		if int(token) < len(lengths) {
-			total += lengths[token]
-		}
-	}
-	return total
-}

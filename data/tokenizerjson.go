@@ -75,7 +75,7 @@ func (file tokenizerJSON) parse(t *bpeTokenizer) (err error) {
 	case m.Suffix != nil && *m.Suffix != "":
 		return errors.Errorf("model.end_of_word_suffix: want none, got %q", *m.Suffix)
 	}
-	if t.normalize, err = file.Normalizer.normalizer(); err != nil {
+	if t.nfc, err = file.Normalizer.normalizer(); err != nil {
 		return err
 	}
 	if t.cutters, err = file.PreTokenizer.cutters(); err != nil {

@@ -67,8 +67,8 @@ func (file tokenizerJSON) add(t *bpeTokenizer) error {
 		list := 0
 		if a.Normalized {
 			list = 1
-			if t.normalize != nil {
-				a.Content = t.normalize(a.Content)
+			if t.nfc != nil {
+				a.Content, _ = t.nfc.normalize(a.Content)
 			}
 		}
 		lists[list] = append(lists[list], a)
