@@ -19,7 +19,7 @@ func IsTokenizerFile(name string) bool { return strings.HasSuffix(name, ".json")
 
 // tokenizerJSON holds the parts of a tokenizer.json that affect how text is encoded.
 type tokenizerJSON struct {
-	Normalizer   *step         `json:"normalizer"`
+	Normalizer   *normalizer   `json:"normalizer"`
 	PreTokenizer *preTokenizer `json:"pre_tokenizer"`
 	After        *postStep     `json:"post_processor"`
 	Added        []addedToken  `json:"added_tokens"`
@@ -75,7 +75,7 @@ func (file tokenizerJSON) parse(t *bpeTokenizer) (err error) {
 	case m.Suffix != nil && *m.Suffix != "":
 		return errors.Errorf("model.end_of_word_suffix: want none, got %q", *m.Suffix)
 	}
-	if t.nfc, err = file.Normalizer.normalizer(); err != nil {
+	if t.nfc, err = file.Normalizer.nfc(); err != nil {
 		return err
 	}
 	if t.cutters, err = file.PreTokenizer.cutters(); err != nil {

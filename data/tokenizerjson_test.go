@@ -51,6 +51,29 @@ func TestTokenizerFiles(t *testing.T) {
 	}
 }
 
+// TestSequencesOfNormalizers: a sequence of none or of one normalizer is that one.
+func TestSequencesOfNormalizers(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(tokenizerFolder("llama3"), "tokenizer.json"))
+	require.NoError(t, err)
+	for normalizer, want := range map[string]string{
+		`null`:                                 "e\u0301",
+		`{"type":"Sequence","normalizers":[]}`: "e\u0301",
+		`{"type":"NFC"}`:                       "é",
+		`{"type":"Sequence","normalizers":[{"type":"NFC"}]}`:                                      "é",
+		`{"type":"Sequence","normalizers":[{"type":"Sequence","normalizers":[]},{"type":"NFC"}]}`: "é",
+	} {
+		path := filepath.Join(t.TempDir(), "tokenizer.json")
+		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), `"normalizer":null`, `"normalizer":`+normalizer, 1)), 0o600))
+		tokenizer := newTokenizer(t, path)
+		require.Equal(t, want, tokenizer.Decode(tokenizer.Encode(nil, "e\u0301")), normalizer)
+	}
+	path := filepath.Join(t.TempDir(), "tokenizer.json")
+	const two = `"normalizer":{"type":"Sequence","normalizers":[{"type":"NFC"},{"type":"Lowercase"}]}`
+	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), `"normalizer":null`, two, 1)), 0o600))
+	_, err = NewTokenizer(path)
+	require.ErrorContains(t, err, `got "Lowercase"`)
+}
+
 func TestTokenizerFileRefuses(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(tokenizerFolder("llama3"), "tokenizer.json"))
 	require.NoError(t, err)
@@ -67,7 +90,7 @@ func TestTokenizerFileRefuses(t *testing.T) {
 		{replace(`"dropout":null`, `"dropout":0.1`), config, "model.dropout: want none, got 0.1"},
 		{replace(`"continuing_subword_prefix":null`, `"continuing_subword_prefix":"##"`), config, `model.continuing_subword_prefix: want none, got "##"`},
 		{replace(`"end_of_word_suffix":null`, `"end_of_word_suffix":"</w>"`), config, `model.end_of_word_suffix: want none, got "</w>"`},
-		{replace(`"normalizer":null`, `"normalizer":{"type":"Lowercase"}`), config, `normalizer: want none or NFC, got "Lowercase"`},
+		{replace(`"normalizer":null`, `"normalizer":{"type":"Lowercase"}`), config, `normalizer: want none or NFC, alone or in a Sequence, got "Lowercase"`},
 		{replace(`"type":"Split"`, `"type":"Whitespace"`), config, `pre_tokenizer: want ByteLevel, Digits or Split, got "Whitespace"`},
 		{replace(`{1,3}`, `{1,4}`), config, "pre_tokenizer: Split: want the pattern of Llama 3 or of Qwen 2 and 3, got"},
 		{replace(`"Isolated"`, `"Removed"`), config, "pre_tokenizer: Split: want behavior Isolated, got Removed, invert false"},

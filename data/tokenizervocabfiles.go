@@ -89,7 +89,7 @@ func (v vocabFiles) readConfigs(file *tokenizerJSON) error {
 		qwen.Pattern.Regex = qwenPattern
 		last, no := *file.PreTokenizer, false
 		last.UseRegex = &no
-		file.Normalizer, file.PreTokenizer = &step{"NFC"}, &preTokenizer{step: step{"Sequence"}, Steps: []preTokenizer{qwen, last}}
+		file.Normalizer, file.PreTokenizer = &normalizer{step: step{"NFC"}}, &preTokenizer{step: step{"Sequence"}, Steps: []preTokenizer{qwen, last}}
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Added)) {
 		id, err := strconv.ParseInt(key, 10, 32)

@@ -1,12 +1,14 @@
 package pretrained_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -149,6 +151,39 @@ func TestGPT2FolderWithItsOwnVocabulary(t *testing.T) {
 			require.Len(t, p.Source.Warnings, 1)
 		}
 	}
+}
+
+// TestMasksAreIgnored: a causal mask of BOOL, and other tensors that are no numbers of the model,
+// do not keep it from being read; a parameter of such a type does.
+func TestMasksAreIgnored(t *testing.T) {
+	want := open(t, reference(gpt2))
+	f := openForeign(t, gpt2)
+	dir := f.write(t)
+	path := filepath.Join(dir, "model.safetensors")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	with := func(tensors string) {
+		n := binary.LittleEndian.Uint64(text)
+		header := strings.Replace(strings.TrimSpace(string(text[8:8+n])), "{", "{"+tensors+",", 1)
+		end := len(text) - 8 - int(n)
+		header = strings.NewReplacer("BEGIN", strconv.Itoa(end), "END", strconv.Itoa(end+4)).Replace(header)
+		file := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+		require.NoError(t, os.WriteFile(path, slices.Concat(file, text[8+n:], make([]byte, 4)), 0o600))
+	}
+	for _, tensors := range []string{
+		`"transformer.h.0.attn.bias":{"dtype":"BOOL","shape":[1,1,2,2],"data_offsets":[BEGIN,END]}`,
+		`"transformer.h.0.steps":{"dtype":"I8","shape":[4],"data_offsets":[BEGIN,END]}`,
+	} {
+		with(tensors)
+		requireSame(t, want, open(t, dir), tensors)
+	}
+	f.remove("transformer.ln_f.bias")
+	dir = f.write(t)
+	path = filepath.Join(dir, "model.safetensors")
+	text, err = os.ReadFile(path)
+	require.NoError(t, err)
+	with(`"transformer.ln_f.bias":{"dtype":"I8","shape":[4],"data_offsets":[BEGIN,END]}`)
+	requireRefused(t, dir, tensorNamed("transformer.ln_f.bias"))
 }
 
 func TestGPT2Refuses(t *testing.T) {
