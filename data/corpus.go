@@ -85,7 +85,7 @@ func Load(ctx context.Context, o Options) (*Corpus, error) {
 
 func (c *Corpus) setStreams(train, val Tokens) {
 	c.Train, c.Val = newStream(c.Tokenizer, train), newStream(c.Tokenizer, val)
-	c.Fingerprint = fingerprint(c.Tokenizer, train, val)
+	c.Fingerprint = fingerprint(cmp.Or(c.options.TokenizerName, c.Tokenizer.Name()), train, val)
 }
 
 // open returns the tokenizer and the source that the options name.

@@ -141,6 +141,10 @@ type Options struct {
 	// N is at least 2 and 20 if left out; "" means hash.
 	Split string
 
+	// TokenizerName is the name in the Fingerprint of the tokenizer, if Tokenizer is a copy of the
+	// file that the name says.
+	TokenizerName string
+
 	TextField string // the field of a .jsonl line that contains the text; "" means text
 	Memory    int    // bytes of memory that are available; the text of a compressed file may take an eighth; 0: unknown
 	Threads   int    // files read at a time; 0 means GOMAXPROCS. The result does not depend on it.

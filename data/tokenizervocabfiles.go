@@ -20,6 +20,7 @@ import (
 const (
 	vocabFile  = "vocab.json"
 	mergesFile = "merges.txt"
+	addedFile  = "added_tokens.json"
 )
 
 // classDefaults is the key, among the files that name special tokens, of what the class of
@@ -33,6 +34,12 @@ func VocabFiles(path string) []string {
 		return []string{vocabFile, mergesFile}
 	}
 	return []string{filepath.Base(path)}
+}
+
+// TokenizerFiles lists the names of the files in the folder of a tokenizer's file that affect how
+// it reads text and where texts begin and end; only those of VocabFiles must exist.
+func TokenizerFiles(path string) []string {
+	return append(VocabFiles(path), modelConfig, generationConfig, tokenizerConfig, specialMap, addedFile)
 }
 
 // vocabFiles reads a tokenizer that is stored as GPT-2's was: vocab.json has the ids, merges.txt
@@ -78,7 +85,7 @@ func (v vocabFiles) readConfigs(file *tokenizerJSON) error {
 	for _, f := range []struct {
 		name string
 		into any
-	}{{modelConfig, &model}, {tokenizerConfig, &c}, {"added_tokens.json", &byName}} {
+	}{{modelConfig, &model}, {tokenizerConfig, &c}, {addedFile, &byName}} {
 		if err := v.json(f.name, f.into); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}

@@ -56,7 +56,11 @@ func (m *Model) runTokens() (int, error) {
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		return runconfig.Defaults().Train.EvalTokens, nil
 	}
-	run, _, err := runconfig.Load(m.Zoo, file, nil)
+	var sets []string
+	if m.Data.TokenizerName != "" { // the tokenizer may be where it was, or not
+		sets = append(sets, "data.tokenizer="+m.Data.Tokenizer)
+	}
+	run, _, err := runconfig.Load(m.Zoo, file, sets)
 	if err != nil {
 		return 0, err
 	}

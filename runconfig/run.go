@@ -59,6 +59,8 @@ type Data struct {
 	Split         string      `yaml:"split" json:"split" help:"validation text: hash/N (one document in N; the last Nth of a single one), tail/N (the last Nth of the text) or none"`
 	TextField     string      `yaml:"text_field" json:"text_field" help:"the field of a .jsonl line that holds the text"`
 	MaskDocuments bool        `yaml:"mask_documents" json:"mask_documents" help:"a token sees only tokens of its own document"`
+
+	TokenizerName string `yaml:"-" json:"-"` // the tokenizer in the config of the run, if Tokenizer is a copy of its file; "": Tokenizer
 }
 
 // Train says how a model learns.
