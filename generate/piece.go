@@ -11,8 +11,9 @@ import (
 // Request.Echo the prompt is the first piece; it has its tokens with Request.PromptLogProbs.
 type Piece struct {
 	Text string
-	// Tokens are those generated since the last piece. The last of them may begin a character, or a
-	// possible stop string, whose text comes in a later piece.
+	// Tokens are those that begin in Text. The last of them may also have text that comes in a
+	// later piece, because it ends inside a character or a possible stop string. Tokens of a stop
+	// string are in a last piece without text.
 	Tokens []Token
 	prompt bool // the piece is the prompt
 }
