@@ -202,18 +202,23 @@ func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntr
 		}
 	}
 	for _, e := range []checkpoint.GGUFEntry{{Key: "model", Value: "gpt2"}, {Key: "pre", Value: v.Pieces}, {Key: "tokens", Value: tokens},
-		{Key: "token_type", Value: kinds}, {Key: "merges", Value: v.Merges}, {Key: "bos_token_id", Value: uint32(t.BOS())},
-		{Key: "add_bos_token", Value: data.AddsBOS(t)}} {
+		{Key: "token_type", Value: kinds}, {Key: "merges", Value: v.Merges}} {
 		all = append(all, checkpoint.GGUFEntry{Key: "tokenizer.ggml." + e.Key, Value: e.Value})
 	}
+	return append(all, ggufSpecial(t)...), nil
+}
+
+// ggufSpecial returns the tokens that begin and end texts. llama.cpp ends a text at each of three.
+func ggufSpecial(t data.Tokenizer) []checkpoint.GGUFEntry {
+	all := []checkpoint.GGUFEntry{{Key: "tokenizer.ggml.bos_token_id", Value: uint32(t.BOS())}, {Key: "tokenizer.ggml.add_bos_token", Value: data.AddsBOS(t)}}
 	eos := data.EOS(t)
 	if len(eos) == 0 { // without the key, llama.cpp takes an id of its own
 		eos = []int32{t.BOS()}
 	}
-	for i, key := range []string{"eos", "eot", "eom"} { // each ends a text in llama.cpp
+	for i, key := range []string{"eos", "eot", "eom"} {
 		if i < len(eos) {
 			all = append(all, checkpoint.GGUFEntry{Key: "tokenizer.ggml." + key + "_token_id", Value: uint32(eos[i])})
 		}
 	}
-	return all, nil
+	return all
 }
