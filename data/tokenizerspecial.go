@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -67,14 +68,24 @@ func readSpecials(folder string) (files map[string]specials, err error) {
 	return files, nil
 }
 
-// ReadEOS returns the ids that end a model's texts, as the files of its Hugging Face folder say,
-// which need not have a tokenizer.
-func ReadEOS(folder string) ([]int32, error) {
+// SpecialIDs are the tokens that begin and end texts of a model that may have no tokenizer.
+type SpecialIDs struct {
+	BOS *int32  `json:"bos,omitempty"` // nil: none is known
+	EOS []int32 `json:"eos,omitempty"`
+}
+
+// ReadSpecialIDs returns the ids that the files of a model's Hugging Face folder give.
+func ReadSpecialIDs(folder string) (SpecialIDs, error) {
 	files, err := readSpecials(folder)
 	if err != nil {
-		return nil, err
+		return SpecialIDs{}, err
 	}
-	return tokenizerJSON{}.eos(files, generationConfig, modelConfig), nil
+	var file tokenizerJSON
+	ids := SpecialIDs{EOS: file.eos(files, generationConfig, modelConfig)}
+	for _, name := range []string{generationConfig, modelConfig} {
+		ids.BOS = cmp.Or(files[name].BOS, ids.BOS)
+	}
+	return ids, nil
 }
 
 // readSpecial fills in a tokenizer's BOS, EOS and whether it adds BOS to a prompt, as the files

@@ -36,7 +36,11 @@ func oneOrAll(ids []int32) any {
 // data.TokenizerJSON makes; or none, for a model without a tokenizer.
 func (m *Model) tokenizerFiles() (tokenizerFiles, error) {
 	if m.Data.Tokenizer == "" {
-		return tokenizerFiles{eos: m.EOS}, nil
+		files := tokenizerFiles{eos: m.Special.EOS}
+		if m.Special.BOS != nil {
+			files.bos = *m.Special.BOS
+		}
+		return files, nil
 	}
 	t, err := m.Tokenizer()
 	if err != nil {

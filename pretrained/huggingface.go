@@ -65,7 +65,7 @@ func (huggingFace) Import(zoo models.Zoo, path string) (*Model, error) {
 	}
 	if m.Data.Tokenizer, err = tokenizerOf(a, c, configPath); err != nil {
 		m.Source.Warnings = append(m.Source.Warnings, err.Error()+": text cannot be encoded, want token ids as prompt")
-		m.EOS, err = data.ReadEOS(path)
+		m.Special, err = data.ReadSpecialIDs(path)
 		return m, err
 	}
 	return m, nil

@@ -132,6 +132,6 @@ func (m *Model) Generator(o generate.Options) (*generate.Generator, error) {
 			return nil, errors.Wrap(err, m.Source.ModelPath)
 		}
 	}
-	o.EOS = append(o.EOS, m.EOS...)
+	o.EOS = append(o.EOS, m.Special.EOS...)
 	return generate.New(m.Store, m.Spec, tokenizer, o)
 }

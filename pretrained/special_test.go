@@ -111,7 +111,10 @@ func TestEndTokensOfFiles(t *testing.T) {
 		require.Empty(t, p.Data.Tokenizer)
 		file := filepath.Join(t.TempDir(), "model.safetensors")
 		require.NoError(t, exportAs(p, "residua", file, pretrained.ExportOptions{}))
-		_, again := exported(t, p)
+		folder, again := exported(t, p)
+		text, err := os.ReadFile(filepath.Join(folder, "config.json"))
+		require.NoError(t, err)
+		require.Contains(t, string(text), `"bos_token_id": 0`)
 		for _, id := range c.want {
 			for _, m := range []*pretrained.Model{p, open(t, file), again} {
 				_, result := forced(t, m, generate.Request{IDs: []int32{5}}, id)
