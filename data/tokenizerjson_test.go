@@ -133,6 +133,7 @@ func TestBOSOfATokenizersFolder(t *testing.T) {
 		{"config.json": `{"bos_token_id": null}`, "tokenizer_config.json": `{"bos_token": {"content": "<begin>", "lstrip": false}}`},
 		{"generation_config.json": `{"eos_token_id": [65536, 65537]}`},
 		{"config.json": `{}`, "tokenizer_config.json": `{"bos_token": null, "eos_token": "<begin>"}`},
+		{"special_tokens_map.json": `{"bos_token": {"content": "<begin>"}, "eos_token": "<end>"}`},
 	} {
 		path := filepath.Join(t.TempDir(), "tokenizer.json")
 		require.NoError(t, os.WriteFile(path, []byte(more), 0o600))
@@ -142,6 +143,7 @@ func TestBOSOfATokenizersFolder(t *testing.T) {
 		require.EqualValues(t, 65536, newTokenizer(t, path).BOS(), "%v", files)
 	}
 	alone := filepath.Join(t.TempDir(), "tokenizer.json")
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(alone), "special_tokens_map.json"), []byte(`{"unk_token": "x"}`), 0o600))
 	require.NoError(t, os.WriteFile(alone, text, 0o600))
 	require.Zero(t, newTokenizer(t, alone).BOS(), "the only special token")
 	require.NoError(t, os.WriteFile(alone, []byte(strings.Replace(string(text), `"special":true`, `"special":false`, 1)), 0o600))

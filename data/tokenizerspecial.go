@@ -63,7 +63,9 @@ func readSpecials(folder string) (files map[string]specials, err error) {
 		if err != nil {
 			return nil, errors.Wrap(err, filepath.Join(folder, name))
 		}
-		files[name] = s
+		if name != specialMap || s.BOSToken != nil || s.EOSToken != nil {
+			files[name] = s
+		}
 	}
 	return files, nil
 }
