@@ -26,10 +26,6 @@ var ErrUnknown = errors.New("not a folder of ours")
 // model.
 const HuggingFaceConfig = "config.json"
 
-// TokenizerFolder is the folder of a run that has a copy of its tokenizer's files, if it reads text
-// by a tokenizer in files.
-const TokenizerFolder = "tokenizer"
-
 // ModelIndex replaces [ModelFile] in a Hugging Face folder whose weights are in several files.
 const ModelIndex = ModelFile + ".index.json"
 

@@ -2,8 +2,6 @@ package pretrained
 
 import (
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -92,20 +90,13 @@ func open(zoo models.Zoo, source checkpoint.Source, file *checkpoint.File) (*Mod
 	if m.Description, err = Describe(zoo, source.ModelPath, file.Metadata); err != nil {
 		return nil, err
 	}
-	m.useCopy()
+	if source.RunDir != "" {
+		m.Data.UseCopy(source.RunDir)
+	}
 	if m.Store, err = Serve(m.Spec, file.Tensors); err != nil {
 		return nil, errors.Wrap(err, source.ModelPath)
 	}
 	return m, nil
-}
-
-// useCopy makes the model read text by the copy of its tokenizer in the run's folder, if there is
-// one.
-func (m *Model) useCopy() {
-	copied := filepath.Join(m.Source.RunDir, checkpoint.TokenizerFolder, filepath.Base(m.Data.Tokenizer))
-	if _, err := os.Stat(copied); m.Source.RunDir != "" && data.IsTokenizerFile(m.Data.Tokenizer) && err == nil {
-		m.Data.TokenizerName, m.Data.Tokenizer = m.Data.Tokenizer, copied
-	}
 }
 
 // readState reads the state that was saved with the model. If it is damaged, that is only a

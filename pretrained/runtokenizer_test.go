@@ -1,13 +1,18 @@
 package pretrained_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/runconfig"
+	"github.com/residua-go/residua/trainer"
 )
 
 // TestRunsKeepTheirTokenizer: a run whose tokenizer is in files has a copy of them, by which its
@@ -38,4 +43,25 @@ func TestRunsKeepTheirTokenizer(t *testing.T) {
 	}
 	_, err = os.Stat(filepath.Join(moved, "tokenizer", "config.json"))
 	require.NoError(t, err)
+
+	config := filepath.Join(moved, "config.yaml") // it can be read, and the run goes on
+	before, err := os.ReadFile(config)
+	require.NoError(t, err)
+	run, _, err := runconfig.Load(models.Standard(), config, []string{"out=" + moved, "train.steps=14"})
+	require.NoError(t, err)
+	training, err := trainer.Open(t.Context(), run, trainer.Options{Resume: trainer.ResumeAuto})
+	require.NoError(t, err)
+	defer training.Close()
+	result, err = training.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 14, result.Steps)
+	after, err := os.ReadFile(config)
+	require.NoError(t, err)
+	require.Contains(t, string(after), fmt.Sprintf("tokenizer: %q", path))
+	require.Equal(t, strings.Count(string(before), "\n# "), strings.Count(string(after), "\n# "), "keys that follow from others stay so")
+	p, err = pretrained.Open(moved)
+	require.NoError(t, err)
+	m, err := p.LoadText(t.Context(), pretrained.EvaluateOptions{})
+	require.NoError(t, err)
+	require.Empty(t, m.Warnings)
 }

@@ -56,11 +56,7 @@ func (m *Model) runTokens() (int, error) {
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		return runconfig.Defaults().Train.EvalTokens, nil
 	}
-	var sets []string
-	if m.Data.TokenizerName != "" { // the tokenizer may be where it was, or not
-		sets = append(sets, "data.tokenizer="+m.Data.Tokenizer)
-	}
-	run, _, err := runconfig.Load(m.Zoo, file, sets)
+	run, _, err := runconfig.Load(m.Zoo, file, nil)
 	if err != nil {
 		return 0, err
 	}

@@ -25,6 +25,7 @@ func (d Data) options() data.Options {
 // MarshalJSON writes the section with its source as in a config: the kind, or kind and keys.
 func (d Data) MarshalJSON() ([]byte, error) {
 	type plain Data
+	d.Tokenizer = d.named()
 	var source any = ""
 	if d.Source != nil {
 		entries, err := settings.Entries(d.Source)

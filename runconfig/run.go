@@ -250,19 +250,7 @@ func (r *Run) complete(file string, where *settings.Positions) error {
 		r.Train.MinLR = r.Train.LR / 10
 	}
 	r.completeOptim(where)
-	known := data.TokenizerNames()
-	if own, ok := r.Data.Source.(data.Tokenized); ok {
-		known = []string{own.Tokenizer().Name()}
-		if where.Of("data.tokenizer") == "" {
-			r.Data.Tokenizer = known[0]
-		}
-	}
-	if !data.IsTokenizerFile(r.Data.Tokenizer) {
-		if err := oneOf(where, "data.tokenizer", r.Data.Tokenizer, known...); err != nil {
-			return err
-		}
-	}
-	tokenizer, err := data.TokenizerOf(r.Data.Source, r.Data.Tokenizer)
+	tokenizer, err := r.tokenizer(file, where)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/runconfig"
 )
 
 // configFile is the name under which a run's folder keeps its config.
@@ -118,7 +119,7 @@ func (t *Trainer) writeConfig() error {
 // copyTokenizer copies a tokenizer's files into the run's folder, so that its checkpoints can be
 // opened wherever the run is moved.
 func (t *Trainer) copyTokenizer(path string) error {
-	folder := filepath.Join(t.run.Out, checkpoint.TokenizerFolder)
+	folder := filepath.Join(t.run.Out, runconfig.TokenizerFolder)
 	if err := t.disk.MakeFolder(folder); err != nil {
 		return err
 	}
