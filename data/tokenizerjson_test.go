@@ -151,6 +151,47 @@ func TestBOSOfATokenizersFolder(t *testing.T) {
 	require.ErrorContains(t, err, "want a bos_token_id or eos_token_id that begins documents")
 }
 
+// TestTokenizersThatAddBOS: add_bos_token says it, or else what the tokenizer.json does after
+// encoding.
+func TestTokenizersThatAddBOS(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(tokenizerFolder("llama3"), "tokenizer.json"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"post_processor":null`)
+	const template = `{"type":"TemplateProcessing","single":[%s{"Sequence":{"id":"A","type_id":0}}]}`
+	begins := fmt.Sprintf(template, `{"SpecialToken":{"id":"<|endoftext|>","type_id":0}},`)
+	const byteLevel = `{"type":"ByteLevel","add_prefix_space":true}`
+	for _, c := range []struct {
+		after, config string
+		want          bool
+	}{
+		{"null", "{}", false},
+		{byteLevel, "{}", false},
+		{fmt.Sprintf(template, ""), "{}", false},
+		{fmt.Sprintf(template, `{"SpecialToken":{"id":"<other>","type_id":0}},`), "{}", false},
+		{begins, "{}", true},
+		{`{"type":"Sequence","processors":[` + byteLevel + `,` + begins + `]}`, "{}", true},
+		{`{"type":"RobertaProcessing","sep":["<|endoftext|>",0],"cls":["<|endoftext|>",0]}`, "{}", true},
+		{`{"type":"RobertaProcessing","sep":["<|endoftext|>",0],"cls":["x",1]}`, "{}", false},
+		{begins, `{"add_bos_token": false}`, false},
+		{"null", `{"add_bos_token": true}`, true},
+		{"null", `{"add_bos_token": null}`, false},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "tokenizer.json")
+		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), `"post_processor":null`, `"post_processor":`+c.after, 1)), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"bos_token_id": 0}`), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "tokenizer_config.json"), []byte(c.config), 0o600))
+		tokenizer := newTokenizer(t, path)
+		require.Equal(t, c.want, AddsBOS(tokenizer), "%+v", c)
+		require.Equal(t, c.want, len(EncodePrompt(tokenizer, "!", nil)) == 2, "%+v", c)
+		trained, err := TokenizerOf(Goroot{}, path)
+		require.NoError(t, err)
+		require.True(t, AddsBOS(trained), "documents begin with BOS in training")
+		require.Equal(t, []int32{0}, EOS(trained))
+		require.Equal(t, []int32{0}, EOS(tokenizer), "nothing names another end token")
+	}
+}
+
 // largeTokenizer writes a tokenizer.json with an id that does not fit in two bytes, and a
 // config.json next to it.
 func largeTokenizer(t *testing.T) (path string) {

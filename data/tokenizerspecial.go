@@ -96,7 +96,7 @@ func ReadSpecialIDs(folder string) (SpecialIDs, error) {
 // BOS is the bos_token_id of config.json or generation_config.json, the bos_token of
 // tokenizer_config.json, or else the first token that ends texts; without such files, the only
 // special token. EOS is the eos_token_id of generation_config.json, as in transformers, or else of
-// config.json, or the eos_token of tokenizer_config.json; without such files, BOS. BOS is added if
+// config.json, or the eos_token of tokenizer_config.json; or else BOS. BOS is added if
 // tokenizer_config.json has add_bos_token true, or, without that key, if the tokenizer.json puts
 // BOS before a text.
 func (file *tokenizerJSON) readSpecial(folder string, t *bpeTokenizer) error {
@@ -112,7 +112,7 @@ func (file *tokenizerJSON) readSpecial(folder string, t *bpeTokenizer) error {
 	if !ok {
 		return errors.Errorf("%s: want a bos_token_id or eos_token_id that begins documents, in config.json, generation_config.json or, as bos_token, in tokenizer_config.json, got none", folder)
 	}
-	if t.bos = bos; len(files) == 0 {
+	if t.bos = bos; len(t.eos) == 0 {
 		t.eos = []int32{bos}
 	}
 	if t.addBOS = file.After.begins(file.Added, bos); files[tokenizerConfig].AddBOS != nil {
@@ -200,6 +200,7 @@ type postStep struct {
 			ID string `json:"id"`
 		} `json:"SpecialToken"`
 	} `json:"single"` // of a TemplateProcessing, in order
+	Class []any `json:"cls"` // of BERT's and RoBERTa's: the text and the id of the token before a text
 }
 
 // begins tells whether the token with an id is put before a text.
@@ -210,6 +211,9 @@ func (p *postStep) begins(added []addedToken, id int32) bool {
 	if p.Type == "TemplateProcessing" && len(p.Single) > 0 && p.Single[0].Special != nil {
 		content := p.Single[0].Special.ID
 		return slices.ContainsFunc(added, func(a addedToken) bool { return a.ID == id && a.Content == content })
+	}
+	if len(p.Class) == 2 && p.Class[1] == float64(id) {
+		return true
 	}
 	return slices.ContainsFunc(p.Steps, func(s postStep) bool { return s.begins(added, id) })
 }

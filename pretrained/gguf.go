@@ -212,9 +212,6 @@ func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntr
 func ggufSpecial(t data.Tokenizer) []checkpoint.GGUFEntry {
 	all := []checkpoint.GGUFEntry{{Key: "tokenizer.ggml.bos_token_id", Value: uint32(t.BOS())}, {Key: "tokenizer.ggml.add_bos_token", Value: data.AddsBOS(t)}}
 	eos := data.EOS(t)
-	if len(eos) == 0 { // without the key, llama.cpp takes an id of its own
-		eos = []int32{t.BOS()}
-	}
 	for i, key := range []string{"eos", "eot", "eom"} {
 		if i < len(eos) {
 			all = append(all, checkpoint.GGUFEntry{Key: "tokenizer.ggml." + key + "_token_id", Value: uint32(eos[i])})
