@@ -41,7 +41,7 @@ func TestMessages(t *testing.T) {
 		path + `: tensor "x": data ends at byte 8, but only 7 bytes follow the header: the file is truncated or damaged`: read(float, 7),
 		path + `: the tensors end at byte 8 of the data, 9 bytes follow the header: damaged, or something was appended`:  read(float, 9),
 		path + `: the header is not a JSON object: damaged, or not a safetensors file`:                                   read("[]", 0),
-		path + `: tensor "x": dtype "I16" is not supported: want one of ` + supportedDTypes:                              read(`{"x":{"dtype":"I16","shape":[1],"data_offsets":[0,2]}}`, 2),
+		path + `: tensor "x": dtype "X16" is not supported: want one of ` + supportedDTypes:                              read(`{"x":{"dtype":"X16","shape":[1],"data_offsets":[0,2]}}`, 2),
 		path + `: tensor "x": shape: want an array of at most 32 integers from 0 that fit 64 bits, got ["2"]`:            read(`{"x":{"dtype":"F32","shape":["2"],"data_offsets":[0,8]}}`, 8),
 		path + `: tensor "x": shape: want an array of at most 32 integers from 0 that fit 64 bits, got null`:             read(`{"x":{"dtype":"F32","shape":null,"data_offsets":[0,8]}}`, 8),
 		`tensor "y": want F32 elements, got F64`:                                                                         second(Tensor{"y", nil, []float64{1}}.Float32s()),

@@ -187,19 +187,25 @@ func parseEntry(name string, object json.RawMessage) (entry, error) {
 
 // check compares the size that follows from shape and dtype with the one that the offsets give.
 func (e entry) check() error {
-	if e.dtype.Size() == 0 {
-		return errors.Errorf("dtype %q is not supported: want one of %s", e.dtype, supportedDTypes)
-	}
 	elements, err := elementsOf(e.shape)
 	if err != nil {
 		return err
 	}
-	bytes := e.end - e.begin
-	if bytes < 0 || bytes%int64(e.dtype.Size()) != 0 || bytes/int64(e.dtype.Size()) != int64(elements) {
+	bytes, size := e.end-e.begin, int64(cmp.Or(e.dtype.Size(), e.dtype.undecoded()))
+	if size == 0 && (bytes != 0 || elements != 0) {
+		return errors.Errorf("dtype %q is not supported: want one of %s", e.dtype, supportedDTypes)
+	}
+	size = max(1, size)
+	if bytes < 0 || bytes%size != 0 || bytes/size != int64(elements) {
 		return damagedf("shape %v of %s does not fill data_offsets [%d, %d]: damaged", e.shape, e.dtype, e.begin, e.end)
 	}
 	return nil
 }
 
-// elements returns the number of elements; check has compared it with the shape.
-func (e entry) elements() int { return int((e.end - e.begin) / int64(e.dtype.Size())) }
+// elements returns the number of elements that are decoded; check has compared it with the shape.
+func (e entry) elements() int {
+	if e.dtype.Size() == 0 {
+		return 0
+	}
+	return int((e.end - e.begin) / int64(e.dtype.Size()))
+}

@@ -34,9 +34,9 @@ func (f *File) Tensor(name string) (Tensor, error) {
 	return Tensor{}, errors.Errorf("there is no tensor %q among the %d in the file", name, len(f.Tensors))
 }
 
-// ReadTensors reads any safetensors file of the supported element types. The error names the file
-// and the problem. ReadTensors does not allocate more than the file's actual size and the available
-// memory justify.
+// ReadTensors reads any safetensors file; the data of tensors of other element types than the
+// supported ones is [Undecoded]. The error names the file and the problem. ReadTensors does not
+// allocate more than the file's actual size and the available memory justify.
 func ReadTensors(path string) (*File, error) {
 	f, _, err := readFile(path, "")
 	return f, err
@@ -82,11 +82,11 @@ func decode(r io.Reader, size int64) (*File, error) {
 	f := &File{Metadata: h.metadata, Tensors: make([]Tensor, 0, len(h.entries))}
 	buf := make([]byte, chunkBytes)
 	for _, e := range h.entries {
-		t := Tensor{Name: e.name, Shape: e.shape, Data: newData(e.dtype, e.elements())}
-		if err := readData(r, e.dtype, t.Data, int(e.end-e.begin), buf); err != nil {
+		data, err := e.read(r, buf)
+		if err != nil {
 			return nil, errors.Wrapf(err, "tensor %q", e.name)
 		}
-		f.Tensors = append(f.Tensors, t)
+		f.Tensors = append(f.Tensors, Tensor{Name: e.name, Shape: e.shape, Data: data})
 	}
 	return f, nil
 }
@@ -142,6 +142,16 @@ func EncodeTensors(w io.Writer, tensors []Tensor, metadata map[string]string) er
 		}
 	}
 	return nil
+}
+
+// read reads the data of an entry, the next of r.
+func (e entry) read(r io.Reader, buf []byte) (data any, err error) {
+	if e.dtype.Size() == 0 {
+		_, err = io.CopyN(io.Discard, r, e.end-e.begin)
+		return Undecoded{e.dtype}, errors.WithStack(err)
+	}
+	data = newData(e.dtype, e.elements())
+	return data, readData(r, e.dtype, data, int(e.end-e.begin), buf)
 }
 
 func newData(d DType, elements int) any {

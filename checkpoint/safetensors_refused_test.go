@@ -77,7 +77,7 @@ func TestReadTensorsRefusesHeaders(t *testing.T) {
 	}
 	for _, header := range []string{ // whole, and not for this program
 		`{"x":{"dtype":"U8","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`,
-		`{"x":{"dtype":"F8_E4M3","shape":[4],"data_offsets":[0,4]}}`,
+		`{"x":{"dtype":"F4","shape":[4],"data_offsets":[0,4]}}`,
 		`{"x":{"dtype":"f32","shape":[1],"data_offsets":[0,4]}}`,
 	} {
 		assert.ErrorContains(t, read(header, 4), path+": ", header)

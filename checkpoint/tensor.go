@@ -44,7 +44,7 @@ func (d DType) Size() int {
 
 // Tensor is a named array. Data is flat and row-major (the last axis varies fastest) and its Go
 // type is the element type: []float32, []float64, []int32, []int64, []uint8 or BFloat16s, or
-// Deferred to write float32. An empty Shape is a scalar: one element.
+// Deferred to write float32, or Undecoded after reading. An empty Shape is a scalar: one element.
 type Tensor struct {
 	Name  string
 	Shape []int
@@ -79,7 +79,9 @@ func (t Tensor) asRead() Tensor {
 
 // DType returns the element type of Data, "" for an unknown type.
 func (t Tensor) DType() DType {
-	switch t.Data.(type) {
+	switch data := t.Data.(type) {
+	case Undecoded:
+		return data.Type
 	case []float32, Deferred:
 		return F32
 	case []float64:
@@ -96,9 +98,9 @@ func (t Tensor) DType() DType {
 	return ""
 }
 
-// Len returns the number of elements in Data.
+// Len returns the number of elements in Data, 0 if they are [Undecoded].
 func (t Tensor) Len() int {
-	if t.DType() == "" {
+	if t.DType().Size() == 0 {
 		return 0
 	}
 	if d, ok := t.Data.(Deferred); ok {
@@ -177,7 +179,7 @@ func (t Tensor) validate() error {
 		return errors.New("a tensor has no name: name it")
 	case t.Name == metadataKey:
 		return errors.Errorf("tensor name %q is reserved by the file format: choose another", t.Name)
-	case t.DType() == "":
+	case t.DType().Size() == 0:
 		return errors.Errorf("tensor %q: Data is a %T: want a slice of float32, float64, int32, int64 or uint8, or BFloat16s", t.Name, t.Data)
 	case len(t.Shape) > maxRank:
 		return errors.Errorf("tensor %q: %d axes: want at most %d", t.Name, len(t.Shape), maxRank)

@@ -18,15 +18,19 @@ const (
 // direct-mapped cache. A slot is replaced as a whole, so goroutines share the cache without locks,
 // and its content never changes the result.
 type bpeTokenizer struct {
-	name      string
-	file      []byte   // sha256 of the tokenizer.json that it was read from, nil: none
-	words     []string // [id] -> bytes of the token
-	bos       int32
-	merges    merges
-	normalize func(text string) string // nil: no normalization
-	cutters   []cutter                 // each splits what the one before it has split
-	seed      maphash.Seed
-	cache     []atomic.Pointer[cachedPiece] // [pieceSlots]
+	name    string
+	file    []byte   // sha256 of the tokenizer.json that it was read from, nil: none
+	words   []string // [id] -> bytes of the token; none for a special one
+	bos     int32
+	eos     []int32
+	addBOS  bool
+	names   map[int32]string // of the added tokens, special or not
+	merges  merges
+	added   [2]*addedTokens // those found in the text, and in the normalized text; nil: none
+	nfc     *nfc            // normalizes text first; nil: nothing does
+	cutters []cutter        // each splits what the one before it has split
+	seed    maphash.Seed
+	cache   []atomic.Pointer[cachedPiece] // [pieceSlots]
 }
 
 type cachedPiece struct {
@@ -47,11 +51,73 @@ func (t *bpeTokenizer) Name() string { return t.name }
 func (t *bpeTokenizer) Vocab() int   { return len(t.words) }
 func (t *bpeTokenizer) BOS() int32   { return t.bos }
 
+func (t *bpeTokenizer) EOS() []int32                { return t.eos }
+func (t *bpeTokenizer) AddsBOS() bool               { return t.addBOS }
+func (t *bpeTokenizer) SpecialName(id int32) string { return t.names[id] }
+
 func (t *bpeTokenizer) Encode(dst []int32, text string) []int32 {
-	if t.normalize != nil {
-		text = t.normalize(text)
+	ids, _ := t.encodeText(dst, text)
+	return ids
+}
+
+// encodeText appends the ids of a text, and returns which of them stand for other bytes of text
+// than their own.
+func (t *bpeTokenizer) encodeText(dst []int32, text string) (ids []int32, bytes textBytes) {
+	for part, token := range t.added[0].parts(text) {
+		if token != nil {
+			dst = append(dst, token.ID)
+			bytes.add(len(dst)-1, len(part)-len(t.words[token.ID]))
+			continue
+		}
+		if t.nfc == nil {
+			dst = t.encodeNormal(dst, part, &bytes)
+			continue
+		}
+		normal, changes := t.nfc.normalize(part)
+		first, known := len(dst), len(bytes.all)
+		if dst = t.encodeNormal(dst, normal, &bytes); len(changes) > 0 {
+			t.count(dst, first, known, changes, &bytes)
+		}
 	}
-	return t.encode(dst, text, t.cutters)
+	return dst, bytes
+}
+
+// encodeNormal appends the ids of normalized text.
+func (t *bpeTokenizer) encodeNormal(dst []int32, text string, bytes *textBytes) []int32 {
+	for part, token := range t.added[1].parts(text) {
+		if token != nil {
+			dst = append(dst, token.ID)
+			bytes.add(len(dst)-1, len(part)-len(t.words[token.ID]))
+		} else {
+			dst = t.encode(dst, part, t.cutters)
+		}
+	}
+	return dst
+}
+
+// count replaces the differences from number known on, of the tokens from first on, whose text has
+// been changed: a change that has made the text shorter counts for the token in which it ends, one
+// that has made it longer for the tokens from its beginning on, none of which stands for fewer
+// bytes than none.
+func (t *bpeTokenizer) count(ids []int32, first, known int, changes []change, bytes *textBytes) {
+	old := slices.Clone(bytes.all[known:])
+	bytes.all = bytes.all[:known]
+	end, owed := 0, 0
+	for i := first; i < len(ids); i++ {
+		length := len(t.words[ids[i]])
+		if len(old) > 0 && old[0].token == i {
+			length += old[0].bytes
+			old = old[1:]
+		}
+		end += length
+		for len(changes) > 0 && changes[0].counts() <= end {
+			owed += changes[0].was - changes[0].is
+			changes = changes[1:]
+		}
+		now := max(0, length+owed)
+		owed -= now - length
+		bytes.add(i, now-len(t.words[ids[i]]))
+	}
 }
 
 // encode appends the ids of a text that the given cutters still have to split.
@@ -86,7 +152,6 @@ func (t *bpeTokenizer) Decode(ids []int32) string {
 	var text strings.Builder
 	for _, id := range ids {
 		switch {
-		case id == t.bos:
 		case id >= 0 && int(id) < len(t.words):
 			text.WriteString(t.words[id])
 		default:

@@ -91,16 +91,17 @@ func Load(ctx context.Context, o Options) (*Corpus, error) {
 
 func (c *Corpus) setStreams(train, val Tokens) {
 	c.Train, c.Val = newStream(c.Tokenizer, train), newStream(c.Tokenizer, val)
-	c.Fingerprint = fingerprint(c.Tokenizer, train, val)
+	c.Fingerprint = fingerprint(cmp.Or(c.options.TokenizerName, c.Tokenizer.Name()), train, val)
 }
 
 // open returns the tokenizer and the source that the options name.
 func open(o Options) (Tokenizer, Reader, error) {
-	tokenizer, err := TokenizerOf(o.Source, cmp.Or(o.Tokenizer, tokenizerBytes))
+	from := cmp.Or[Source](o.Source, Goroot{})
+	tokenizer, err := TokenizerOf(from, cmp.Or(o.Tokenizer, tokenizerBytes))
 	if err != nil {
 		return nil, nil, err
 	}
-	src, err := cmp.Or[Source](o.Source, Goroot{}).Open(o, tokenizer)
+	src, err := from.Open(o, tokenizer)
 	return tokenizer, src, err
 }
 

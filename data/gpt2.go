@@ -25,5 +25,8 @@ func newGPT2Tokenizer() (*bpeTokenizer, error) {
 		words[i] = word
 		ids[word] = int32(i)
 	}
-	return newBPE(bpeTokenizer{name: tokenizerGPT2, words: words, bos: gpt2BOS, merges: merges{ids: ids, whole: true}, cutters: []cutter{pieceEnd}}), nil
+	return newBPE(bpeTokenizer{
+		name: tokenizerGPT2, words: words, bos: gpt2BOS, eos: []int32{gpt2BOS}, addBOS: true, names: map[int32]string{gpt2BOS: endOfText},
+		merges: merges{ids: ids, whole: true}, cutters: []cutter{pieceEnd},
+	}), nil
 }

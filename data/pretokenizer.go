@@ -1,9 +1,6 @@
 package data
 
-import (
-	"github.com/pkg/errors"
-	"golang.org/x/text/unicode/norm"
-)
+import "github.com/pkg/errors"
 
 // preTokenizer is the part of a tokenizer.json that says how to split text into pieces.
 type preTokenizer struct {
@@ -76,13 +73,31 @@ func (p preTokenizer) cutter() (cutter, error) {
 	return nil, errors.Errorf("pre_tokenizer: want ByteLevel, Digits or Split, got %q: it is not supported", p.Type)
 }
 
-// normalizer returns the function that normalizes text first, nil if there is none.
-func (s *step) normalizer() (func(string) string, error) {
+// normalizer is the part of a tokenizer.json that says how text is normalized first.
+type normalizer struct {
+	step
+	Steps []normalizer `json:"normalizers"` // of a Sequence
+}
+
+// nfc returns what normalizes text, nil if nothing does.
+func (n *normalizer) nfc() (*nfc, error) {
 	switch {
-	case s == nil:
+	case n == nil:
 		return nil, nil
-	case s.Type == "NFC":
-		return norm.NFC.String, nil
+	case n.Type == "NFC":
+		return nfcTables(), nil
+	case n.Type != "Sequence":
+		return nil, errors.Errorf("normalizer: want none or NFC, alone or in a Sequence, got %q: it is not supported", n.Type)
 	}
-	return nil, errors.Errorf("normalizer: want none or NFC, got %q: it is not supported", s.Type)
+	var all *nfc
+	for _, s := range n.Steps {
+		one, err := s.nfc()
+		if err != nil {
+			return nil, err
+		}
+		if one != nil {
+			all = one
+		}
+	}
+	return all, nil
 }

@@ -147,6 +147,10 @@ type Options struct {
 	// N is at least 2 and 20 if left out; "" means hash.
 	Split string
 
+	// TokenizerName is the name in the Fingerprint of the tokenizer, if Tokenizer is a copy of the
+	// file that the name says.
+	TokenizerName string
+
 	TextField string // the field of a .jsonl line that contains the text; "" means text
 	Memory    int    // bytes of memory that are available; the text of a compressed file may take an eighth; 0: unknown
 	Threads   int    // files read at a time; 0 means GOMAXPROCS. The result does not depend on it.
@@ -160,11 +164,17 @@ type Options struct {
 }
 
 // TokenizerOf returns the tokenizer of a Tokenized source, otherwise the one with the given name.
+// For a source, BOS begins prompts and ends texts, since its documents begin with BOS; for nil, the
+// files next to a tokenizer.json say so.
 func TokenizerOf(s Source, name string) (Tokenizer, error) {
 	if own, ok := s.(Tokenized); ok {
 		return own.Tokenizer(), nil
 	}
-	return NewTokenizer(name)
+	t, err := NewTokenizer(name)
+	if s != nil && err == nil {
+		t = forDocuments(t)
+	}
+	return t, err
 }
 
 // Encoder turns texts into documents. It must be used from one goroutine.
@@ -185,8 +195,15 @@ func (e *Encoder) encode(d *Document) error {
 		return err
 	}
 	if d.waiting {
-		e.ids = e.tokenizer.Encode(append(e.ids[:0], e.tokenizer.BOS()), d.text)
+		var bytes textBytes
+		e.ids = append(e.ids[:0], e.tokenizer.BOS())
+		if bpe, ok := e.tokenizer.(*bpeTokenizer); ok {
+			e.ids, bytes = bpe.encodeText(e.ids, d.text)
+		} else {
+			e.ids = e.tokenizer.Encode(e.ids, d.text)
+		}
 		d.Tokens, d.text, d.waiting = NewTokens(e.tokenizer.Vocab(), e.ids), "", false
+		d.Tokens.text = bytes
 	}
 	return nil
 }

@@ -27,9 +27,9 @@ type Tokenizer interface {
 	// accepts any string, even invalid UTF-8, because it encodes the bytes of the text.
 	Encode(dst []int32, text string) []int32
 	// Decode is the inverse of Encode, byte for byte: Decode(Encode(s)) == s, unless the
-	// tokenizer.json of a Hugging Face folder normalizes text first. BOS gives no text; an id
-	// outside the vocabulary gives U+FFFD. The result may end inside a UTF-8 sequence: use a
-	// StreamDecoder to print ids one by one.
+	// tokenizer.json of a Hugging Face folder normalizes text first. BOS and other special tokens
+	// give no text; an id outside the vocabulary gives U+FFFD. The result may end inside a UTF-8
+	// sequence: use a StreamDecoder to print ids one by one.
 	Decode(ids []int32) string
 }
 
@@ -43,12 +43,13 @@ func TokenizerNames() []string { return []string{tokenizerBytes, tokenizerGPT2} 
 //	       50257 ids, BOS = 50256 (<|endoftext|>). "<|endoftext|>" written in
 //	       a text is plain text.
 //
-// A name that ends in .json is the path of the tokenizer.json in a Hugging Face folder. It
-// must be a byte-level BPE without normalization or with NFC, which splits text as GPT-2
-// (possibly with single digits), Llama 3 or Qwen do. Its BOS comes from the files next to it:
-// the token that begins documents, or else the one that ends them. Without such files it is
-// the only special token of the tokenizer.json. Special tokens written in a text are plain
-// text.
+// A name that ends in .json is the path of the tokenizer.json in a Hugging Face folder. It must be
+// a byte-level BPE without normalization or with NFC, which splits text as GPT-2 (possibly with
+// single digits), Llama 3 or Qwen do. Its BOS comes from the files next to it: the token that
+// begins documents, or else the one that ends them. Without such files it is the only special token
+// of the tokenizer.json. The files also say which tokens end a text (EOS) and whether a prompt is
+// read after BOS. Special tokens written in a text are plain text. The path of a vocab.json, with a
+// merges.txt next to it, names a tokenizer in GPT-2's two files.
 //
 // Any other name is an error that lists the known ones.
 func NewTokenizer(name string) (Tokenizer, error) {
@@ -79,28 +80,4 @@ func digestOf(t Tokenizer) [sha256.Size]byte {
 		fmt.Fprintf(h, "%q\n", t.Decode([]int32{id}))
 	}
 	return [sha256.Size]byte(h.Sum(nil))
-}
-
-// TextBytes counts the bytes of text that the tokens stand for; BOS and ids outside the
-// vocabulary count as none. For a Task it includes the answers. The bits per byte of a token
-// stream are its summed cross-entropy in nats / (ln 2 * TextBytes).
-func TextBytes(t Tokenizer, tokens Tokens) int64 {
-	lengths := make([]int64, t.Vocab()) // [id] -> bytes
-	for i := range lengths {
-		lengths[i] = int64(len(t.Decode([]int32{int32(i)})))
-	}
-	if tokens.task != nil {
-		lengths = append(make([]int64, t.Vocab()), lengths...)
-	}
-	return textBytes(lengths, tokens.narrow) + textBytes(lengths, tokens.wide)
-}
-
-func textBytes[T uint16 | uint32](lengths []int64, tokens []T) int64 {
-	var total int64
-	for _, token := range tokens {
-		if int(token) < len(lengths) {
-			total += lengths[token]
-		}
-	}
-	return total
 }

@@ -37,13 +37,35 @@ func (v TokenVocabulary) tokenizerJSON() ([]byte, error) {
 		return nil, err
 	}
 	merges, err := json.Marshal(v.Merges)
-	return fmt.Appendf(nil, tokenizerFile, bos, vocab, merges), err
+	const byteLevel = `{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true}`
+	return fmt.Appendf(nil, tokenizerFile, bos, vocab, merges, templateOf(endOfText, int32(bos), []byte(byteLevel))), err
 }
+
+// TemplateOfBOS returns the post_processor of a tokenizer.json that puts BOS before a text, and
+// before the first of two, after another post_processor has done its work, which may be null.
+func TemplateOfBOS(t Tokenizer, after json.RawMessage) json.RawMessage {
+	return templateOf(SpecialName(t, t.BOS()), t.BOS(), after)
+}
+
+func templateOf(name string, id int32, after json.RawMessage) json.RawMessage {
+	quoted, _ := json.Marshal(name) // a string never fails
+	if len(after) == 0 || string(after) == "null" {
+		return fmt.Appendf(nil, templateFile, quoted, id)
+	}
+	return fmt.Appendf(nil, `{"type": "Sequence", "processors": [%s, %s]}`, after, templateOf(name, id, nil))
+}
+
+// templateFile is the template of a post_processor; the name and the id of BOS are filled in.
+const templateFile = `{"type": "TemplateProcessing",
+	"single": [{"SpecialToken": {"id": %[1]s, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+	"pair": [{"SpecialToken": {"id": %[1]s, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+	"special_tokens": {%[1]s: {"id": %[1]s, "ids": [%[2]d], "tokens": [%[1]s]}}}`
 
 // TokenVocabulary is the vocabulary of a byte-level BPE in the form that other programs use.
 type TokenVocabulary struct {
 	Tokens  []string // [id]: bytes written in the characters of a byte-level BPE (GPT-2's); special tokens unchanged
 	Special []bool   // [id]
+	Added   []bool   // [id]: it is found in a text before the text is cut into pieces
 	Merges  []string // "a b", in order
 	Pieces  string   // llama.cpp's name for the rule that splits text: gpt-2, smollm, llama-bpe or qwen2
 }
@@ -62,13 +84,14 @@ func Vocabulary(name string) (TokenVocabulary, error) {
 	for i := range words {
 		words[i] = t.Decode([]int32{int32(i)})
 		v.Tokens, v.Special = append(v.Tokens, characters(words[i])), append(v.Special, false)
+		v.Added = append(v.Added, false)
 	}
 	if bpe, ok := t.(*bpeTokenizer); ok {
 		for _, pair := range bpe.merges.pairs(words) {
 			v.Merges = append(v.Merges, characters(pair[0])+" "+characters(pair[1]))
 		}
 	}
-	v.Tokens, v.Special = append(v.Tokens, endOfText), append(v.Special, true)
+	v.Tokens, v.Special, v.Added = append(v.Tokens, endOfText), append(v.Special, true), append(v.Added, false)
 	return v, nil
 }
 
@@ -78,12 +101,13 @@ func fileVocabulary(path string) (TokenVocabulary, error) {
 	if err != nil {
 		return TokenVocabulary{}, err
 	}
-	v := TokenVocabulary{Tokens: make([]string, t.Vocab()), Special: make([]bool, t.Vocab()), Merges: []string{}, Pieces: file.PreTokenizer.name()}
+	v := TokenVocabulary{Tokens: make([]string, t.Vocab()), Special: make([]bool, t.Vocab()), Added: make([]bool, t.Vocab()), Merges: []string{}, Pieces: file.PreTokenizer.name()}
 	for token, id := range file.Model.Vocab {
 		v.Tokens[id] = token
 	}
 	for _, a := range file.Added {
-		v.Tokens[a.ID], v.Special[a.ID] = a.Content, true
+		v.Tokens[a.ID], v.Added[a.ID] = a.Content, t.words[a.ID] != ""
+		v.Special[a.ID] = !v.Added[a.ID]
 	}
 	for _, merge := range file.Model.Merges {
 		pair, err := parsePair(merge)
@@ -114,17 +138,11 @@ func (p *preTokenizer) name() string {
 }
 
 // tokenizerFile is a tokenizer.json with GPT-2's rule for pieces and one special token, the last
-// id; its vocabulary and merges are filled in. Like Llama 3's it puts that token before a text, and
-// before the first of two, as EncodePrompt does.
+// id; its vocabulary, merges and post_processor are filled in.
 const tokenizerFile = `{"version": "1.0", "truncation": null, "padding": null, "normalizer": null,
 "added_tokens": [{"id": %[1]d, "content": "<|endoftext|>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}],
 "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},
-"post_processor": {"type": "Sequence", "processors": [
-	{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},
-	{"type": "TemplateProcessing",
-		"single": [{"SpecialToken": {"id": "<|endoftext|>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
-		"pair": [{"SpecialToken": {"id": "<|endoftext|>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
-		"special_tokens": {"<|endoftext|>": {"id": "<|endoftext|>", "ids": [%[1]d], "tokens": ["<|endoftext|>"]}}}]},
+"post_processor": %[4]s,
 "decoder": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},
 "model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null, "end_of_word_suffix": null,
 	"fuse_unk": false, "byte_fallback": false, "ignore_merges": false, "vocab": %[2]s, "merges": %[3]s}}

@@ -2,8 +2,10 @@ package data
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +51,29 @@ func TestTokenizerFiles(t *testing.T) {
 	}
 }
 
+// TestSequencesOfNormalizers: a sequence of none or of one normalizer is that one.
+func TestSequencesOfNormalizers(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(tokenizerFolder("llama3"), "tokenizer.json"))
+	require.NoError(t, err)
+	for normalizer, want := range map[string]string{
+		`null`:                                 "e\u0301",
+		`{"type":"Sequence","normalizers":[]}`: "e\u0301",
+		`{"type":"NFC"}`:                       "é",
+		`{"type":"Sequence","normalizers":[{"type":"NFC"}]}`:                                      "é",
+		`{"type":"Sequence","normalizers":[{"type":"Sequence","normalizers":[]},{"type":"NFC"}]}`: "é",
+	} {
+		path := filepath.Join(t.TempDir(), "tokenizer.json")
+		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), `"normalizer":null`, `"normalizer":`+normalizer, 1)), 0o600))
+		tokenizer := newTokenizer(t, path)
+		require.Equal(t, want, tokenizer.Decode(tokenizer.Encode(nil, "e\u0301")), normalizer)
+	}
+	path := filepath.Join(t.TempDir(), "tokenizer.json")
+	const two = `"normalizer":{"type":"Sequence","normalizers":[{"type":"NFC"},{"type":"Lowercase"}]}`
+	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), `"normalizer":null`, two, 1)), 0o600))
+	_, err = NewTokenizer(path)
+	require.ErrorContains(t, err, `got "Lowercase"`)
+}
+
 func TestTokenizerFileRefuses(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(tokenizerFolder("llama3"), "tokenizer.json"))
 	require.NoError(t, err)
@@ -65,7 +90,7 @@ func TestTokenizerFileRefuses(t *testing.T) {
 		{replace(`"dropout":null`, `"dropout":0.1`), config, "model.dropout: want none, got 0.1"},
 		{replace(`"continuing_subword_prefix":null`, `"continuing_subword_prefix":"##"`), config, `model.continuing_subword_prefix: want none, got "##"`},
 		{replace(`"end_of_word_suffix":null`, `"end_of_word_suffix":"</w>"`), config, `model.end_of_word_suffix: want none, got "</w>"`},
-		{replace(`"normalizer":null`, `"normalizer":{"type":"Lowercase"}`), config, `normalizer: want none or NFC, got "Lowercase"`},
+		{replace(`"normalizer":null`, `"normalizer":{"type":"Lowercase"}`), config, `normalizer: want none or NFC, alone or in a Sequence, got "Lowercase"`},
 		{replace(`"type":"Split"`, `"type":"Whitespace"`), config, `pre_tokenizer: want ByteLevel, Digits or Split, got "Whitespace"`},
 		{replace(`{1,3}`, `{1,4}`), config, "pre_tokenizer: Split: want the pattern of Llama 3 or of Qwen 2 and 3, got"},
 		{replace(`"Isolated"`, `"Removed"`), config, "pre_tokenizer: Split: want behavior Isolated, got Removed, invert false"},
@@ -108,6 +133,7 @@ func TestBOSOfATokenizersFolder(t *testing.T) {
 		{"config.json": `{"bos_token_id": null}`, "tokenizer_config.json": `{"bos_token": {"content": "<begin>", "lstrip": false}}`},
 		{"generation_config.json": `{"eos_token_id": [65536, 65537]}`},
 		{"config.json": `{}`, "tokenizer_config.json": `{"bos_token": null, "eos_token": "<begin>"}`},
+		{"special_tokens_map.json": `{"bos_token": {"content": "<begin>"}, "eos_token": "<end>"}`},
 	} {
 		path := filepath.Join(t.TempDir(), "tokenizer.json")
 		require.NoError(t, os.WriteFile(path, []byte(more), 0o600))
@@ -117,11 +143,53 @@ func TestBOSOfATokenizersFolder(t *testing.T) {
 		require.EqualValues(t, 65536, newTokenizer(t, path).BOS(), "%v", files)
 	}
 	alone := filepath.Join(t.TempDir(), "tokenizer.json")
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(alone), "special_tokens_map.json"), []byte(`{"unk_token": "x"}`), 0o600))
 	require.NoError(t, os.WriteFile(alone, text, 0o600))
 	require.Zero(t, newTokenizer(t, alone).BOS(), "the only special token")
 	require.NoError(t, os.WriteFile(alone, []byte(strings.Replace(string(text), `"special":true`, `"special":false`, 1)), 0o600))
 	_, err = NewTokenizer(alone)
 	require.ErrorContains(t, err, "want a bos_token_id or eos_token_id that begins documents")
+}
+
+// TestTokenizersThatAddBOS: add_bos_token says it, or else what the tokenizer.json does after
+// encoding.
+func TestTokenizersThatAddBOS(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(tokenizerFolder("llama3"), "tokenizer.json"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"post_processor":null`)
+	const template = `{"type":"TemplateProcessing","single":[%s{"Sequence":{"id":"A","type_id":0}}]}`
+	begins := fmt.Sprintf(template, `{"SpecialToken":{"id":"<|endoftext|>","type_id":0}},`)
+	const byteLevel = `{"type":"ByteLevel","add_prefix_space":true}`
+	for _, c := range []struct {
+		after, config string
+		want          bool
+	}{
+		{"null", "{}", false},
+		{byteLevel, "{}", false},
+		{fmt.Sprintf(template, ""), "{}", false},
+		{fmt.Sprintf(template, `{"SpecialToken":{"id":"<other>","type_id":0}},`), "{}", false},
+		{begins, "{}", true},
+		{`{"type":"Sequence","processors":[` + byteLevel + `,` + begins + `]}`, "{}", true},
+		{`{"type":"RobertaProcessing","sep":["<|endoftext|>",0],"cls":["<|endoftext|>",0]}`, "{}", true},
+		{`{"type":"RobertaProcessing","sep":["<|endoftext|>",0],"cls":["x",1]}`, "{}", false},
+		{begins, `{"add_bos_token": false}`, false},
+		{"null", `{"add_bos_token": true}`, true},
+		{"null", `{"add_bos_token": null}`, false},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "tokenizer.json")
+		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), `"post_processor":null`, `"post_processor":`+c.after, 1)), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"bos_token_id": 0}`), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "tokenizer_config.json"), []byte(c.config), 0o600))
+		tokenizer := newTokenizer(t, path)
+		require.Equal(t, c.want, AddsBOS(tokenizer), "%+v", c)
+		require.Equal(t, c.want, len(EncodePrompt(tokenizer, "!", nil)) == 2, "%+v", c)
+		trained, err := TokenizerOf(Goroot{}, path)
+		require.NoError(t, err)
+		require.True(t, AddsBOS(trained), "documents begin with BOS in training")
+		require.Equal(t, []int32{0}, EOS(trained))
+		require.Equal(t, []int32{0}, EOS(tokenizer), "nothing names another end token")
+	}
 }
 
 // largeTokenizer writes a tokenizer.json with an id that does not fit in two bytes, and a
@@ -176,4 +244,117 @@ func TestCorpusOfALargeVocabulary(t *testing.T) {
 	o.Paths = []string{filepath.Join(dir, "odd.bin")}
 	_, err = Load(t.Context(), o)
 	assert.ErrorContains(t, err, "want tokens of 4 bytes each, got 6 bytes")
+}
+
+// TestAddedTokens compares ids of texts that contain added tokens with Hugging Face's tokenizers
+// (0.23.3, encode_special_tokens): tokens that are not special are found in the text or in the
+// normalized text, and special ones are plain text.
+func TestAddedTokens(t *testing.T) {
+	var expected struct {
+		Added []json.RawMessage
+		Cases []struct {
+			Text string
+			IDs  []int32
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(tokenizerFolder("added.json")))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &expected))
+	require.Len(t, expected.Cases, 158)
+	path := addedTokenizer(t, "qwen", expected.Added...)
+	tokenizer := newTokenizer(t, path)
+	for _, c := range expected.Cases {
+		require.Equal(t, c.IDs, tokenizer.Encode([]int32{}, c.Text), "%q", c.Text)
+	}
+	require.Equal(t, "<think>two</think> four", tokenizer.Decode(tokenizer.Encode(nil, "<think>two</think> four")))
+	require.Empty(t, tokenizer.Decode([]int32{0, 608}), "special tokens")
+	v, err := Vocabulary(path)
+	require.NoError(t, err)
+	require.Equal(t, []bool{true, false, false, true}, []bool{v.Added[600], v.Special[600], v.Added[608], v.Special[608]})
+}
+
+// addedTokenizer writes a reference's tokenizer.json with further added tokens, and its
+// config.json.
+func addedTokenizer(t *testing.T, name string, added ...json.RawMessage) (path string) {
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(tokenizerFolder(name))))
+	path = filepath.Join(dir, "tokenizer.json")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var file map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(text, &file))
+	var all []json.RawMessage
+	require.NoError(t, json.Unmarshal(file["added_tokens"], &all))
+	file["added_tokens"], err = json.Marshal(append(all, added...))
+	require.NoError(t, err)
+	text, err = json.Marshal(file)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	return path
+}
+
+// vocabFolder returns a folder with the vocabulary of the reference gpt2-digits as vocab.json and
+// merges.txt, in which ids up to size have fillers, and other files.
+func vocabFolder(t *testing.T, size int, files map[string]string) string {
+	text, err := os.ReadFile(filepath.Join(tokenizerFolder("gpt2-digits"), "tokenizer.json"))
+	require.NoError(t, err)
+	var file tokenizerJSON
+	require.NoError(t, json.Unmarshal(text, &file))
+	merges := "#version: 0.2\n"
+	for _, m := range file.Model.Merges {
+		pair, err := parsePair(m)
+		require.NoError(t, err)
+		merges += pair[0] + " " + pair[1] + "\n"
+	}
+	for id := len(file.Model.Vocab); id < size; id++ {
+		file.Model.Vocab[fmt.Sprintf("filler%d", id)] = int32(id)
+	}
+	vocab, err := json.Marshal(file.Model.Vocab)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	for _, f := range []map[string]string{{"vocab.json": string(vocab), "merges.txt": merges}, files} {
+		for name, content := range f {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+		}
+	}
+	return dir
+}
+
+// TestVocabFiles compares ids by a vocab.json and a merges.txt with transformers (5.24).
+func TestVocabFiles(t *testing.T) {
+	const text = "It's 1234 <think>two</think>  e\u0301"
+	plain := []int32{41, 84, 315, 221, 17, 18, 19, 20, 221, 28, 84, 72, 262, 75, 30, 84, 87, 79, 28, 15, 84, 72, 262, 75, 30, 221, 299, 137, 224}
+	think := []int32{41, 84, 315, 221, 17, 18, 19, 20, 221, 600, 84, 87, 79, 28, 15, 84, 72, 262, 75, 30, 221, 299, 137, 224}
+	composed := append(slices.Clone(plain[:len(plain)-3]), 221, 128, 103)
+	for _, c := range []struct {
+		files    map[string]string
+		want     []int32
+		bos, eos int32
+	}{
+		{nil, plain, 0, 0},
+		{map[string]string{"config.json": `{"model_type": "gpt2", "bos_token_id": 50256, "eos_token_id": 0}`}, plain, 0, 0},
+		{map[string]string{"tokenizer_config.json": `{"added_tokens_decoder": {"600": {"content": "<think>", "special": false}}}`}, think, 0, 0},
+		{map[string]string{"added_tokens.json": `{"<think>": 600}`}, think, 0, 0},
+		{map[string]string{"tokenizer_config.json": `{"tokenizer_class": "Qwen2Tokenizer"}`}, composed, 0, 0},
+		{map[string]string{"config.json": `{"model_type": "qwen3"}`}, composed, 0, 0},
+		{map[string]string{"special_tokens_map.json": `{"bos_token": "<s>", "eos_token": {"content": "</s>"}}`, "added_tokens.json": `{"<s>": 600, "</s>": 601}`}, nil, 600, 601},
+	} {
+		tokenizer := newTokenizer(t, filepath.Join(vocabFolder(t, 600, c.files), "vocab.json"))
+		if c.want != nil {
+			require.Equal(t, c.want, tokenizer.Encode(nil, text), "%v", c.files)
+		}
+		require.Equal(t, []int32{c.bos, c.eos}, []int32{tokenizer.BOS(), EOS(tokenizer)[0]}, "%v", c.files)
+		require.False(t, AddsBOS(tokenizer))
+	}
+	dir := vocabFolder(t, 600, map[string]string{"tokenizer_config.json": `{"add_bos_token": true}`})
+	tokenizer := newTokenizer(t, filepath.Join(dir, "vocab.json"))
+	require.True(t, AddsBOS(tokenizer))
+	require.Equal(t, digestOf(tokenizer), digestOf(newTokenizer(t, filepath.Join(dir, "vocab.json"))))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "merges.txt"), []byte("#version: 0.2\nt\n"), 0o600))
+	_, err := NewTokenizer(filepath.Join(dir, "vocab.json"))
+	require.ErrorContains(t, err, `vocab.json: model.merges[0]: want two tokens, got "t"`)
+	require.NoError(t, os.Remove(filepath.Join(dir, "merges.txt")))
+	_, err = NewTokenizer(filepath.Join(dir, "vocab.json"))
+	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -14,21 +14,15 @@ func (file tokenizerJSON) vocabulary(t *bpeTokenizer) error {
 	if err := file.size(t); err != nil {
 		return err
 	}
-	added := map[int32]bool{}
-	for _, a := range file.Added {
-		if added[a.ID] {
-			return errors.Errorf("added_tokens: want one token of id %d, got %q, too", a.ID, a.Content)
-		}
-		t.words[a.ID], added[a.ID] = a.Content, true
-	}
-	if t.bos < 0 || !added[t.bos] {
-		return errors.Errorf("added_tokens: want the token %d of config.json that begins documents, got none of that id", t.bos)
+	if err := file.add(t); err != nil {
+		return err
 	}
 	t.merges = merges{whole: file.Model.IgnoreMerges, ids: make(map[string]int32, len(file.Model.Vocab))}
 	table := byteOfCharacter()
 	taken := map[int32]bool{}
 	for token, id := range file.Model.Vocab {
-		if added[id] {
+		name, added := t.names[id]
+		if added && t.words[id] == "" { // special
 			continue
 		}
 		if taken[id] {
@@ -36,10 +30,15 @@ func (file tokenizerJSON) vocabulary(t *bpeTokenizer) error {
 		}
 		taken[id] = true
 		word, ok := bytesOf(token, table)
+		if added && token == name && !ok {
+			continue
+		}
 		if !ok {
 			return errors.Errorf("model.vocab: want tokens written by the characters of a byte-level BPE, got %q", token)
 		}
-		t.words[id], t.merges.ids[word] = word, id
+		if t.merges.ids[word] = id; !added {
+			t.words[id] = word
+		}
 	}
 	for b := range 256 {
 		if _, ok := t.merges.ids[string([]byte{byte(b)})]; !ok {
@@ -47,6 +46,38 @@ func (file tokenizerJSON) vocabulary(t *bpeTokenizer) error {
 		}
 	}
 	return file.ranks(&t.merges, table)
+}
+
+// add fills in the added tokens. Special ones, and BOS, have no text, and text never encodes to
+// them.
+func (file tokenizerJSON) add(t *bpeTokenizer) error {
+	t.names = map[int32]string{}
+	var lists [2][]addedToken
+	for _, a := range file.Added {
+		if id, known := file.Model.Vocab[a.Content]; known { // Hugging Face's tokenizers take this id
+			a.ID = id
+		}
+		if _, twice := t.names[a.ID]; twice {
+			return errors.Errorf("added_tokens: want one token of id %d, got %q, too", a.ID, a.Content)
+		}
+		t.names[a.ID] = a.Content
+		if a.Special = a.Special || a.ID == t.bos; !a.Special {
+			t.words[a.ID] = a.Content
+		}
+		list := 0
+		if a.Normalized {
+			list = 1
+			if t.nfc != nil {
+				a.Content, _ = t.nfc.normalize(a.Content)
+			}
+		}
+		lists[list] = append(lists[list], a)
+	}
+	if _, known := t.names[t.bos]; t.bos < 0 || !known {
+		return errors.Errorf("added_tokens: want the token %d of config.json that begins documents, got none of that id", t.bos)
+	}
+	t.added = [2]*addedTokens{newAddedTokens(lists[0]), newAddedTokens(lists[1])}
+	return nil
 }
 
 // size allocates the words, one for each id up to the largest.

@@ -14,6 +14,7 @@ type Tokens struct {
 	narrow []uint16
 	wide   []uint32    // instead of narrow
 	task   *taskTokens // nil: text, all of whose tokens are targets
+	text   textBytes
 }
 
 // NewTokens returns ids of a vocabulary as Tokens.
@@ -47,6 +48,7 @@ func (t Tokens) At(i int) int32 {
 
 // Slice returns the tokens from index from up to, but excluding, to.
 func (t Tokens) Slice(from, to int) Tokens {
+	t.text = t.text.slice(from, to)
 	if t.wide != nil {
 		t.wide = slices.Clip(t.wide[from:to])
 	} else {
@@ -66,6 +68,10 @@ func (t Tokens) Scored(n int) Tokens {
 	}
 	return t
 }
+
+// MoreBytes returns how many more bytes of text token i stands for than its id's own: some if the
+// tokenizer normalizes text, 0 otherwise.
+func (t Tokens) MoreBytes(i int) int { return int(t.text.slice(i, i+1).total()) }
 
 // IDs returns the ids, four bytes each.
 func (t Tokens) IDs() []int32 {
@@ -129,10 +135,16 @@ func concat(parts ...Tokens) Tokens {
 	var narrow [][]uint16
 	var wide [][]uint32
 	var task *taskTokens
+	var text textBytes
+	length := 0
 	for _, part := range parts {
+		for _, m := range part.text.all {
+			text.add(length+m.token-part.text.base, m.bytes)
+		}
+		length += part.Len()
 		narrow, wide, task = append(narrow, part.narrow), append(wide, part.wide), cmp.Or(part.task, task)
 	}
-	return Tokens{slices.Concat(narrow...), slices.Concat(wide...), task}
+	return Tokens{slices.Concat(narrow...), slices.Concat(wide...), task, text}
 }
 
 // count returns how many tokens have an id.

@@ -58,12 +58,12 @@ func (t *Tally) isBOS(i int) bool {
 
 // Add adds the next token; the error is always nil.
 func (t *Tally) Add(token Token) error {
-	at := token.Index - 1
+	at, bytes := token.Index-1, len(token.Text)+t.text.Tokens.MoreBytes(token.Index)
 	add := func(parts *[]part, i int) {
 		if i >= len(*parts) {
 			*parts = append(*parts, make([]part, i+1-len(*parts))...)
 		}
-		(*parts)[i].add(float64(token.Loss), len(token.Text))
+		(*parts)[i].add(float64(token.Loss), bytes)
 	}
 	add(&t.windows, at/t.seq)
 	add(&t.positions, at%t.seq)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
@@ -21,6 +22,7 @@ type Description struct {
 	Vocab     int          `json:"vocab"`
 	Tokens    int          `json:"tokens"` // limit for a prompt and its text together
 	Tokenizer bool         `json:"tokenizer"`
+	BOS       bool         `json:"bos"`     // whether a prompt is read after the token that begins documents, unless a request says otherwise
 	Sites     []Activation `json:"sites"`   // activations that can be changed, in the order of the run
 	Writers   []Writer     `json:"writers"` // writers to the stream, in the order of the run
 }
@@ -65,7 +67,7 @@ func (e *Explorer) describe() error {
 	defer r.Close()
 	m := r.Model()
 	e.about = Description{Name: e.options.Name, Stream: e.spec.Stream.Name(), Sizes: models.Sizes(e.spec.Stream), Layers: e.spec.Depth(),
-		Heads: e.spec.HeadCount(), Vocab: e.spec.Vocab, Tokens: e.options.Tokens, Tokenizer: e.tokenizer != nil}
+		Heads: e.spec.HeadCount(), Vocab: e.spec.Vocab, Tokens: e.options.Tokens, Tokenizer: e.tokenizer != nil, BOS: e.tokenizer != nil && data.AddsBOS(e.tokenizer)}
 	e.sites = map[string]cache.Activation{}
 	for _, a := range m.Builder().Activations() {
 		if !slices.Contains(names, a.Name) {

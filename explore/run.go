@@ -20,7 +20,7 @@ import (
 // there are changes, for both a second time with the changes.
 type Run struct {
 	Prompt      string   `yaml:"prompt" json:"prompt,omitempty"`
-	BOS         *bool    `yaml:"bos" json:"bos,omitempty"`               // read the token that begins documents before Prompt; null: true
+	BOS         *bool    `yaml:"bos" json:"bos,omitempty"`               // read the token that begins documents before Prompt; null: as the tokenizer does
 	IDs         []int32  `yaml:"ids" json:"ids,omitempty"`               // instead of Prompt
 	Tokens      int      `yaml:"tokens" min:"0" json:"tokens,omitempty"` // how many to generate at most
 	Temperature float64  `yaml:"temperature" min:"0" json:"temperature,omitempty"`

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"unicode/utf8"
@@ -8,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/figure"
 )
 
@@ -42,7 +44,7 @@ func (e *Explorer) spell(id int32) (text, label string) {
 		return "", "BOS"
 	}
 	text = e.tokenizer.Decode([]int32{id})
-	label = figure.Label(text)
+	label = figure.Label(cmp.Or(text, data.SpecialName(e.tokenizer, id)))
 	if !utf8.ValidString(text) {
 		text = ""
 	}

@@ -26,6 +26,7 @@ var (
 // It is safe for concurrent use.
 type Generator struct {
 	tokenizer data.Tokenizer // nil: the model has none
+	eos       []int32        // ids that end a text
 	vocab     int            // size of the model's vocabulary
 	machine   *machine
 	most      int // limit on requests, running and waiting
@@ -54,7 +55,10 @@ func New(store *graph.Store, spec models.Spec, t data.Tokenizer, o Options) (*Ge
 	if err != nil {
 		return nil, errors.Wrap(err, "generate")
 	}
-	g := &Generator{tokenizer: t, vocab: spec.Vocab, machine: m, most: rows + cmp.Or(o.Queue, defaultQueue), wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	if t != nil {
+		o.EOS = data.EOS(t)
+	}
+	g := &Generator{tokenizer: t, eos: o.EOS, vocab: spec.Vocab, machine: m, most: rows + cmp.Or(o.Queue, defaultQueue), wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	go g.loop()
 	return g, nil
 }

@@ -188,7 +188,7 @@ func (j *job) extend(logits []float32) {
 		j.tell(func() { j.begun = time.Now() })
 	}
 	id := j.draw.next(logits[:j.g.drawn()])
-	if j.g.tokenizer != nil && id == j.g.tokenizer.BOS() {
+	if slices.Contains(j.g.eos, id) {
 		j.finish(StopDocument)
 		return
 	}

@@ -42,6 +42,9 @@ type Options struct {
 	// Queue is how many more requests may wait before the next one is refused with ErrBusy; 0:
 	// 1024.
 	Queue int
+	// EOS are the ids that end a text of a model without a tokenizer, if there are any; a tokenizer
+	// has its own (data.EOS).
+	EOS []int32
 	// Hooks watch or change named activations of the tokens that pass through the model.
 	// Tokens pass in order, one text and one token at a time, each once unless the window
 	// slides. Attention patterns cannot be hooked here.

@@ -11,8 +11,9 @@ import (
 // Request.Echo the prompt is the first piece; it has its tokens with Request.PromptLogProbs.
 type Piece struct {
 	Text string
-	// Tokens are those generated since the last piece. The last of them may begin a character, or a
-	// possible stop string, whose text comes in a later piece.
+	// Tokens are those that begin in Text. The last of them may also have text that comes in a
+	// later piece, because it ends inside a character or a possible stop string. Tokens of a stop
+	// string are in a last piece without text.
 	Tokens []Token
 	prompt bool // the piece is the prompt
 }
@@ -20,7 +21,7 @@ type Piece struct {
 // Token is a token that was generated, or that could have been.
 type Token struct {
 	ID   int32
-	Text string // bytes of the token, which may be only part of a character; "" for BOS, or if the model has no tokenizer
+	Text string // bytes of the token, which may be only part of a character; "" for a special token, or if the model has no tokenizer
 	// LogProb is the log probability ln p(ID) by the model's own distribution: log softmax of its
 	// logits l over the whole vocabulary, l_ID - ln sum_j exp l_j, before temperature, top-p and
 	// everything else that a Request changes, as in OpenAI's API and in vLLM. It is 0 if

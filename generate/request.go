@@ -15,9 +15,10 @@ import (
 // Request asks for a text. The zero value asks for no tokens after an empty prompt. The tags define
 // the flags of the generate command.
 type Request struct {
-	// Prompt is the text to continue. data.EncodePrompt reads it, after a BOS unless BOS is false.
+	// Prompt is the text to continue, which data.EncodePrompt reads: after the token that begins
+	// documents if BOS is true or if BOS is nil and the tokenizer adds it.
 	Prompt string
-	BOS    *bool `yaml:"bos" bare:"true" help:"read the token that begins documents before the text of a prompt; -bos=false: do not, as for text from the middle of a document (default true)"`
+	BOS    *bool `yaml:"bos" bare:"true" help:"read the token that begins documents before the text of a prompt; -bos=false: do not, as for text from the middle of a document (default: as the model's tokenizer does)"`
 	// IDs replaces Prompt by token ids, which the model reads as they are, without a BOS before
 	// them.
 	IDs []int32
@@ -126,16 +127,16 @@ type Stop string
 // Reasons for a text's end.
 const (
 	StopTokens   Stop = "tokens"   // the requested number of tokens was generated
-	StopDocument Stop = "document" // the model drew BOS: the document ends here
+	StopDocument Stop = "document" // the model drew one of its end tokens: the document ends here
 	StopString   Stop = "stop"     // one of the request's stop strings was generated
 	StopError    Stop = "error"    // the request was cancelled, or failed
 )
 
 // Result describes a generated text.
 type Result struct {
-	PromptTokens int     // BOS included
+	PromptTokens int     // including BOS, if it was read
 	PromptIDs    []int32 // those tokens
-	Tokens       int     // number generated, without the BOS that ends a document
+	Tokens       int     // number generated, without the token that ends a document
 	IDs          []int32 // those tokens, including the ones of a stop string
 	Stop         Stop
 	Time         time.Duration // spent on the generated tokens, without reading the prompt

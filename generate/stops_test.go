@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/data"
 )
 
 // beforeStop returns the text before the first stop string to be complete, which it finds by
@@ -82,4 +85,53 @@ func TestNoPrefixOfAStopStringIsHandedOut(t *testing.T) {
 	got, found := s.next("\nmore")
 	assert.Empty(t, got)
 	assert.True(t, found)
+}
+
+// TestTokensOfTextBeforeStopStrings: the tokens of pieces with text join to the text, wherever stop
+// strings begin, one may be held back while another completes, and the last piece has the tokens of
+// the stop string.
+func TestTokensOfTextBeforeStopStrings(t *testing.T) {
+	tokenizer, err := data.NewTokenizer("bytes")
+	require.NoError(t, err)
+	random := rand.New(rand.NewPCG(2, 1))
+	word := func(n int) string {
+		letters := ""
+		for range n {
+			letters += [...]string{"a", "b", "é"}[random.IntN(3)]
+		}
+		return letters
+	}
+	stopped := 0
+	for i := range 5000 {
+		r := Request{Stop: []string{word(1 + random.IntN(4)), word(1 + random.IntN(4))}}
+		generated := word(random.IntN(12))
+		if i == 0 {
+			r.Stop, generated = []string{"\n\tX", "\tr"}, "a\n\treturn"
+		}
+		var withText, all string
+		g := Generator{tokenizer: tokenizer}
+		text := g.text(r, func(p Piece) {
+			spelled := ""
+			for _, token := range p.Tokens {
+				spelled += token.Text
+			}
+			if all += spelled; p.Text != "" {
+				withText += spelled
+			}
+		})
+		text.prompt(tokenizer.Encode(nil, "é"), nil, false)
+		for _, id := range tokenizer.Encode(nil, generated) {
+			if text.add(newToken(id, nil, tokenizer, 0)); text.stopped {
+				break
+			}
+		}
+		want, stops := beforeStop(generated, r.Stop)
+		require.Equal(t, stops, text.finish(StopTokens) == StopString)
+		if stops {
+			stopped++
+		}
+		assert.True(t, strings.HasPrefix(generated, all))
+		assert.Equal(t, want, withText, "%q at %q", generated, r.Stop)
+	}
+	assert.Greater(t, stopped, 1000)
 }

@@ -10,9 +10,18 @@ import (
 type text struct {
 	decoder *data.StreamDecoder // nil: the model has no tokenizer
 	stops   stops
-	stopped bool    // a stop string is complete
-	tokens  []Token // not emitted yet
+	stopped bool     // a stop string is complete
+	tokens  []placed // not emitted yet
+	read    int      // bytes of text that the decoder has returned
+	sent    int      // bytes of text that have been emitted, the prompt's included
 	emit    func(Piece)
+}
+
+// placed is a token with the number of bytes of text before it. One that completes a character
+// begins where the character does.
+type placed struct {
+	token Token
+	at    int
 }
 
 func (g *Generator) text(r Request, emit func(Piece)) *text {
@@ -33,19 +42,21 @@ func (t *text) prompt(ids []int32, tokens []Token, echo bool) {
 			whole.WriteString(t.decoder.Next(id))
 		}
 	}
+	t.read, t.sent = whole.Len(), whole.Len()
 	if echo && (whole.Len() > 0 || len(tokens) > 0) {
-		t.tokens = tokens
-		t.flush(whole.String())
+		t.emit(Piece{Text: whole.String(), Tokens: tokens})
 	}
 }
 
 func (t *text) add(token Token) {
-	t.tokens = append(t.tokens, token)
 	if t.decoder == nil {
-		t.flush("")
+		t.emit(Piece{Tokens: []Token{token}})
 		return
 	}
-	t.search(t.decoder.Next(token.ID))
+	t.tokens = append(t.tokens, placed{token, t.read})
+	piece := t.decoder.Next(token.ID)
+	t.read += len(piece)
+	t.search(piece)
 }
 
 // finish ends a text and emits what was held back. It returns the reason, or StopString if the text
@@ -57,8 +68,8 @@ func (t *text) finish(reason Stop) Stop {
 			t.send(t.stops.flush())
 		}
 	}
-	if len(t.tokens) > 0 { // they belong to a stop string
-		t.flush("")
+	if len(t.tokens) > 0 { // they belong to a stop string, or have no text
+		t.emit(Piece{Tokens: t.take(len(t.tokens))})
 	}
 	if t.stopped {
 		return StopString
@@ -72,15 +83,26 @@ func (t *text) search(piece string) {
 	t.send(piece)
 }
 
+// send emits a piece of text, if there is some, with the tokens that begin in it: the text of
+// others is held back, and may belong to a stop string.
 func (t *text) send(piece string) {
-	if piece != "" {
-		t.flush(piece)
+	if piece == "" {
+		return
 	}
+	t.sent += len(piece)
+	n := len(t.tokens)
+	for n > 0 && t.tokens[n-1].at >= t.sent {
+		n--
+	}
+	t.emit(Piece{Text: piece, Tokens: t.take(n)})
 }
 
-// flush emits a piece of text with the tokens since the last piece.
-func (t *text) flush(piece string) {
-	tokens := t.tokens
-	t.tokens = nil
-	t.emit(Piece{Text: piece, Tokens: tokens})
+// take removes the first n tokens that have not been emitted and returns them.
+func (t *text) take(n int) []Token {
+	tokens := make([]Token, n)
+	for i := range tokens {
+		tokens[i] = t.tokens[i].token
+	}
+	t.tokens = t.tokens[n:]
+	return tokens
 }

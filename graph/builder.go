@@ -31,6 +31,7 @@ type Builder struct {
 	hookNames   []string        // the names that Hook and Hooked were called with, in order
 	hookKnown   map[string]bool // the same names, as a set
 	activations []Activation
+	common      map[string]any // see Common
 
 	// implicitLossGradient stands for the gradient of the loss with respect to itself while Program
 	// differentiates. It is in no graph; an op that reads it gets a node for it

@@ -21,7 +21,8 @@ type Architecture struct {
 	// written as zeros.
 	ZeroBiases     bool
 	CodeFile, Code string         // for a class that transformers does not have: the name of its Python file, modeling_NAME.py, and the file's text
-	Tokenizers     map[int]string // our tokenizers by size of the vocabulary, for folders without a tokenizer.json
+	VocabFiles     bool           // a folder may have vocab.json and merges.txt instead of a tokenizer.json
+	Tokenizers     map[int]string // our tokenizers by size of the vocabulary, for folders without a tokenizer
 
 	Prefix  string   // prefix of the names of all tensors but the head's; files without a head lack the prefix
 	Head    string   // name of the unembedding's tensor [V, D]; files of a model with tied embeddings may lack it

@@ -20,19 +20,23 @@ import (
 type Description struct {
 	Spec models.Spec    `json:"model"`
 	Data runconfig.Data `json:"data"`
+	// Special are the tokens that begin and end texts of a model without a tokenizer.
+	Special data.SpecialIDs `json:"special,omitzero"`
 }
 
 // Describe reads the description from the metadata of the model file at path.
 func Describe(zoo models.Zoo, path string, metadata map[string]string) (Description, error) {
 	var read struct {
-		Model json.RawMessage `json:"model"`
-		Data  json.RawMessage `json:"data"`
+		Model   json.RawMessage `json:"model"`
+		Data    json.RawMessage `json:"data"`
+		Special data.SpecialIDs `json:"special"`
 	}
 	var d Description
 	err := json.Unmarshal([]byte(metadata[checkpoint.MetadataConfig]), &read)
 	if err == nil && read.Data != nil {
 		d.Data, err = runconfig.ReadData(zoo, read.Data)
 	}
+	d.Special = read.Special
 	if err == nil {
 		d.Spec, err = resolved(zoo, metadata[checkpoint.MetadataVersion], read.Model)
 	}

@@ -190,6 +190,33 @@ func TestShardsAreScoredAsTheirText(t *testing.T) {
 	assert.ErrorContains(t, err, `want shards of tokenizer "bytes", these were made with "gpt2"`)
 }
 
+// TestBitsPerByteOfNormalizedText: the bits of a text are divided by the bytes of the text, not by
+// those that its tokenizer has normalized it to.
+func TestBitsPerByteOfNormalizedText(t *testing.T) {
+	dir := ended(t, nil)
+	text, err := os.ReadFile(filepath.Join(dir, "tokenizer.json"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"normalizer":null`)
+	nfc := strings.Replace(string(text), `"normalizer":null`, `"normalizer":{"type":"NFC"}`, 1)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "tokenizer.json"), []byte(nfc), 0o600))
+	p := open(t, dir)
+	tokenizer, err := p.Tokenizer()
+	require.NoError(t, err)
+	for _, c := range []string{"cafe\u0301, cre\u0300me brule\u0301e. ", "caf\u00e9, cr\u00e8me brul\u00e9e. "} {
+		c = strings.Repeat(c, 9)
+		m, err := p.LoadText(t.Context(), pretrained.EvaluateOptions{Data: []string{write(t, "text.txt", c)}})
+		require.NoError(t, err)
+		tally := eval.NewTally(m, p.Spec.Seq)
+		score, err := eval.Evaluate(t.Context(), p.Store, p.Spec, m, eval.Options{PerToken: tally.Add})
+		require.NoError(t, err)
+		tokens := float64(len(tokenizer.Encode(nil, c)))
+		require.InEpsilon(t, tokens*math.Log2(602)/float64(len(c)), score.BitsPerByte, 1e-5, "logits are zero")
+		documents, err := tally.Groups(eval.ByDocument)
+		require.NoError(t, err)
+		require.InEpsilon(t, score.BitsPerByte, documents[0].BitsPerByte, 1e-5)
+	}
+}
+
 func TestTextFieldOfLines(t *testing.T) {
 	p, _ := train(t, write(t, "text.txt", lines(120)))
 	path := write(t, "a.jsonl", `{"text":"no","body":"first"}`+"\n"+`{"body":"second one"}`)

@@ -50,15 +50,16 @@ func (m *Model) huggingFaceFiles(a Architecture) ([]checkpoint.FolderFile, error
 		return nil, err
 	}
 	c := a.config(m.Spec)
-	maps.Copy(c, map[string]any{"model_type": a.Type, "architectures": []string{a.Class}, "tie_word_embeddings": m.Spec.TieEmbeddings,
-		"dtype": "float32", "bos_token_id": tokenizer.bos, "eos_token_id": tokenizer.eos})
+	special := map[string]any{"bos_token_id": tokenizer.bos, "eos_token_id": oneOrAll(tokenizer.eos)}
+	maps.Copy(c, map[string]any{"model_type": a.Type, "architectures": []string{a.Class}, "tie_word_embeddings": m.Spec.TieEmbeddings, "dtype": "float32"})
+	maps.Copy(c, special)
 	tensors, err := a.write(m)
 	if err != nil {
 		return nil, err
 	}
 	files := []checkpoint.FolderFile{
 		jsonFile(checkpoint.HuggingFaceConfig, c),
-		jsonFile("generation_config.json", map[string]any{"bos_token_id": tokenizer.bos, "eos_token_id": tokenizer.eos}),
+		jsonFile("generation_config.json", special),
 		tensorsFile(checkpoint.ModelFile, tensors, map[string]string{"format": "pt"}),
 	}
 	if a.Code != "" {

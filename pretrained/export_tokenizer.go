@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 
 	"github.com/pkg/errors"
 
@@ -15,23 +16,40 @@ import (
 
 // tokenizerFiles holds what a Hugging Face folder says about a tokenizer.
 type tokenizerFiles struct {
-	files    []checkpoint.FolderFile
-	bos, eos any // ids, or nil
+	files []checkpoint.FolderFile
+	bos   any     // an id, or nil
+	eos   []int32 // ids that end a text
+}
+
+// oneOrAll returns what a config.json has as eos_token_id: an id, a list of several, or nil.
+func oneOrAll(ids []int32) any {
+	switch len(ids) {
+	case 0:
+		return nil
+	case 1:
+		return ids[0]
+	}
+	return ids
 }
 
 // tokenizerFiles returns copies of the files that the tokenizer was read from; or the files that
 // data.TokenizerJSON makes; or none, for a model without a tokenizer.
 func (m *Model) tokenizerFiles() (tokenizerFiles, error) {
 	if m.Data.Tokenizer == "" {
-		return tokenizerFiles{}, nil
+		files := tokenizerFiles{eos: m.Special.EOS}
+		if m.Special.BOS != nil {
+			files.bos = *m.Special.BOS
+		}
+		return files, nil
 	}
 	t, err := m.Tokenizer()
 	if err != nil {
 		return tokenizerFiles{}, err
 	}
-	files := tokenizerFiles{bos: t.BOS(), eos: t.BOS()}
+	files := tokenizerFiles{bos: t.BOS(), eos: data.EOS(t)}
 	if data.IsTokenizerFile(m.Data.Tokenizer) {
-		if err = files.copy(m.Data.Tokenizer); err != nil || len(files.files) > 1 {
+		err = files.copy(m.Data.Tokenizer, t)
+		if err != nil || slices.ContainsFunc(files.files, func(f checkpoint.FolderFile) bool { return f.Name == tokenizerConfig }) {
 			return files, err
 		}
 	} else {
@@ -45,9 +63,16 @@ func (m *Model) tokenizerFiles() (tokenizerFiles, error) {
 	if err != nil {
 		return tokenizerFiles{}, err
 	}
-	c := map[string]any{"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": v.Tokens[t.BOS()], "eos_token": v.Tokens[t.BOS()],
-		"model_max_length": m.Spec.Seq, "clean_up_tokenization_spaces": false}
-	files.files = append(files.files, jsonFile("tokenizer_config.json", c))
+	c := map[string]any{"bos_token": v.Tokens[t.BOS()], "model_max_length": m.Spec.Seq, "clean_up_tokenization_spaces": false}
+	if files.files[0].Name == tokenizerFile {
+		c["tokenizer_class"] = "PreTrainedTokenizerFast"
+	} else {
+		c["add_bos_token"] = data.AddsBOS(t)
+	}
+	if eos := data.EOS(t); len(eos) > 0 && data.SpecialName(t, eos[0]) != "" {
+		c["eos_token"] = data.SpecialName(t, eos[0])
+	}
+	files.files = append(files.files, jsonFile(tokenizerConfig, c))
 	return files, nil
 }
 
@@ -63,7 +88,7 @@ func builtIn(file string, t data.Tokenizer) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if own.Vocab() != t.Vocab() || own.BOS() != t.BOS() {
+		if own.Vocab() != t.Vocab() || own.BOS() != t.BOS() || !slices.Equal(data.EOS(own), data.EOS(t)) {
 			continue
 		}
 		if written, err := data.TokenizerJSON(name); err != nil || sameJSON(written, text) {
@@ -80,40 +105,57 @@ func sameJSON(a, b []byte) bool {
 	return json.Unmarshal(a, &values[0]) == nil && json.Unmarshal(b, &values[1]) == nil && reflect.DeepEqual(values[0], values[1])
 }
 
-// tokenizerFile is the name of the file with the tokenizer in a Hugging Face folder.
-const tokenizerFile = "tokenizer.json"
+// The names of the files with the tokenizer in a Hugging Face folder.
+const (
+	tokenizerFile   = "tokenizer.json"
+	vocabFile       = "vocab.json"
+	tokenizerConfig = "tokenizer_config.json"
+)
 
-// copy adds the tokenizer.json at path and the tokenizer's other files next to it, and takes
-// the special ids from the config.json there, if there is one.
-func (t *tokenizerFiles) copy(path string) error {
-	for _, name := range []string{tokenizerFile, "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"} {
-		file := filepath.Join(filepath.Dir(path), name)
-		if name == tokenizerFile {
-			file = path
-		}
-		text, err := regular.Read(file, maxTokenizerFile)
-		if errors.Is(err, os.ErrNotExist) && name != tokenizerFile {
+// copy adds the tokenizer.json at path and the tokenizer's other files next to it. If a run's model
+// reads prompts after BOS, as by reads, and the files do not say so, the copies do.
+func (t *tokenizerFiles) copy(path string, reads data.Tokenizer) error {
+	asFiled, err := data.NewTokenizer(path)
+	if err != nil {
+		return err
+	}
+	amend := data.AddsBOS(reads) && !data.AddsBOS(asFiled)
+	vocab := data.VocabFiles(path)
+	for i, name := range append(vocab, tokenizerConfig, "special_tokens_map.json", "added_tokens.json") {
+		text, err := regular.Read(filepath.Join(filepath.Dir(path), name), maxTokenizerFile)
+		if errors.Is(err, os.ErrNotExist) && i >= len(vocab) {
 			continue
+		}
+		if i == 0 && name != vocabFile {
+			name = tokenizerFile
+		}
+		if err == nil && amend {
+			text, err = addingBOS(name, text, reads)
 		}
 		if err != nil {
 			return err
 		}
 		t.files = append(t.files, textFile(name, text))
 	}
-	text, err := regular.Read(filepath.Join(filepath.Dir(path), checkpoint.HuggingFaceConfig), maxHuggingFaceConfig)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
+	return nil
+}
+
+// addingBOS returns the text of a tokenizer's file, changed so that BOS is put before a text.
+func addingBOS(name string, text []byte, t data.Tokenizer) ([]byte, error) {
+	var c map[string]json.RawMessage
+	if err := json.Unmarshal(text, &c); err != nil {
+		return nil, errors.Wrap(err, name)
 	}
-	if err != nil {
-		return err
+	switch name {
+	case tokenizerFile:
+		c["post_processor"] = data.TemplateOfBOS(t, c["post_processor"])
+	case tokenizerConfig:
+		c["add_bos_token"] = json.RawMessage("true")
+	default:
+		return text, nil
 	}
-	var c struct {
-		BOS any `json:"bos_token_id"`
-		EOS any `json:"eos_token_id"`
-	}
-	err = json.Unmarshal(text, &c)
-	t.bos, t.eos = c.BOS, c.EOS
-	return errors.WithStack(err)
+	text, err := json.Marshal(c)
+	return text, errors.Wrap(err, name)
 }
 
 // maxTokenizerFile bounds the size of a tokenizer's file.

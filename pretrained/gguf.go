@@ -175,7 +175,7 @@ func (m *Model) ggufMetadata(a Architecture, o ExportOptions) ([]checkpoint.GGUF
 // ggufTokenizer appends the tokenizer. Ids of the model that the tokenizer lacks become unused
 // tokens, [unusedN].
 func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntry, error) {
-	const normal, control, unused = 1, 3, 5
+	const normal, control, userDefined, unused = 1, 3, 4, 5
 	t, err := m.Tokenizer()
 	if err != nil {
 		return nil, err
@@ -193,16 +193,29 @@ func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntr
 		tokens[id], kinds[id] = fmt.Sprintf("[unused%d]", id), unused
 		if id < len(v.Tokens) && v.Tokens[id] != "" {
 			tokens[id], kinds[id] = v.Tokens[id], normal
-			if v.Special[id] {
+			switch {
+			case v.Special[id]:
 				kinds[id] = control
+			case v.Added[id]:
+				kinds[id] = userDefined
 			}
 		}
 	}
-	bos := uint32(t.BOS())
 	for _, e := range []checkpoint.GGUFEntry{{Key: "model", Value: "gpt2"}, {Key: "pre", Value: v.Pieces}, {Key: "tokens", Value: tokens},
-		{Key: "token_type", Value: kinds}, {Key: "merges", Value: v.Merges}, {Key: "bos_token_id", Value: bos}, {Key: "eos_token_id", Value: bos},
-		{Key: "add_bos_token", Value: true}} {
+		{Key: "token_type", Value: kinds}, {Key: "merges", Value: v.Merges}} {
 		all = append(all, checkpoint.GGUFEntry{Key: "tokenizer.ggml." + e.Key, Value: e.Value})
 	}
-	return all, nil
+	return append(all, ggufSpecial(t)...), nil
+}
+
+// ggufSpecial returns the tokens that begin and end texts. llama.cpp ends a text at each of three.
+func ggufSpecial(t data.Tokenizer) []checkpoint.GGUFEntry {
+	all := []checkpoint.GGUFEntry{{Key: "tokenizer.ggml.bos_token_id", Value: uint32(t.BOS())}, {Key: "tokenizer.ggml.add_bos_token", Value: data.AddsBOS(t)}}
+	eos := data.EOS(t)
+	for i, key := range []string{"eos", "eot", "eom"} {
+		if i < len(eos) {
+			all = append(all, checkpoint.GGUFEntry{Key: "tokenizer.ggml." + key + "_token_id", Value: uint32(eos[i])})
+		}
+	}
+	return all
 }

@@ -1,15 +1,23 @@
 package pretrained_test
 
 import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/runconfig"
 )
 
@@ -92,6 +100,90 @@ func TestGPT2Tokenizer(t *testing.T) {
 	p := open(t, f.write(t))
 	require.Equal(t, "gpt2", p.Data.Tokenizer)
 	require.Empty(t, p.Source.Warnings)
+}
+
+// TestGPT2FolderWithItsOwnVocabulary: vocab.json and merges.txt come before GPT-2's own vocabulary,
+// whose size the model may have, and may be smaller than the model's.
+func TestGPT2FolderWithItsOwnVocabulary(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(reference("tokenizer"), "gpt2-digits", "tokenizer.json"))
+	require.NoError(t, err)
+	var file struct {
+		Model struct {
+			Vocab  map[string]int
+			Merges []any
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &file))
+	for id := len(file.Model.Vocab); id < 50257; id++ {
+		file.Model.Vocab[fmt.Sprintf("filler%d", id)] = id
+	}
+	vocab, err := json.Marshal(file.Model.Vocab)
+	require.NoError(t, err)
+	var merges strings.Builder
+	for _, m := range file.Model.Merges {
+		if pair, ok := m.([]any); ok {
+			m = fmt.Sprint(pair[0], " ", pair[1])
+		}
+		fmt.Fprintln(&merges, m)
+	}
+	f := openForeign(t, gpt2)
+	for _, size := range []int{50257, 50304} {
+		f.config["vocab_size"] = size
+		e := f.tensor("transformer.wte.weight")
+		e.Shape, e.Data = []int{size, 24}, make([]float32, size*24)
+		dir := f.write(t)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "vocab.json"), vocab, 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "merges.txt"), []byte(merges.String()), 0o600))
+		p := open(t, dir)
+		require.Empty(t, p.Source.Warnings)
+		_, again := exported(t, p)
+		for _, m := range []*pretrained.Model{p, again} {
+			tokenizer, err := m.Tokenizer()
+			require.NoError(t, err)
+			require.Equal(t, []int32{41, 84, 315, 221, 17, 18, 19, 20}, data.EncodePrompt(tokenizer, "It's 1234", nil), "by transformers 5.24")
+			require.Zero(t, tokenizer.BOS())
+		}
+		for _, name := range []string{"merges.txt", "vocab.json"} {
+			half := f.write(t)
+			require.NoError(t, os.WriteFile(filepath.Join(half, name), vocab, 0o600))
+			p := open(t, half)
+			require.Empty(t, p.Data.Tokenizer, "another vocabulary than GPT-2's")
+			require.Len(t, p.Source.Warnings, 1)
+		}
+	}
+}
+
+// TestMasksAreIgnored: a causal mask of BOOL, and other tensors that are no numbers of the model,
+// do not keep it from being read; a parameter of such a type does.
+func TestMasksAreIgnored(t *testing.T) {
+	want := open(t, reference(gpt2))
+	f := openForeign(t, gpt2)
+	dir := f.write(t)
+	path := filepath.Join(dir, "model.safetensors")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	with := func(tensors string) {
+		n := binary.LittleEndian.Uint64(text)
+		header := strings.Replace(strings.TrimSpace(string(text[8:8+n])), "{", "{"+tensors+",", 1)
+		end := len(text) - 8 - int(n)
+		header = strings.NewReplacer("BEGIN", strconv.Itoa(end), "END", strconv.Itoa(end+4)).Replace(header)
+		file := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+		require.NoError(t, os.WriteFile(path, slices.Concat(file, text[8+n:], make([]byte, 4)), 0o600))
+	}
+	for _, tensors := range []string{
+		`"transformer.h.0.attn.bias":{"dtype":"BOOL","shape":[1,1,2,2],"data_offsets":[BEGIN,END]}`,
+		`"transformer.h.0.steps":{"dtype":"I8","shape":[4],"data_offsets":[BEGIN,END]}`,
+	} {
+		with(tensors)
+		requireSame(t, want, open(t, dir), tensors)
+	}
+	f.remove("transformer.ln_f.bias")
+	dir = f.write(t)
+	path = filepath.Join(dir, "model.safetensors")
+	text, err = os.ReadFile(path)
+	require.NoError(t, err)
+	with(`"transformer.ln_f.bias":{"dtype":"I8","shape":[4],"data_offsets":[BEGIN,END]}`)
+	requireRefused(t, dir, tensorNamed("transformer.ln_f.bias"))
 }
 
 func TestGPT2Refuses(t *testing.T) {

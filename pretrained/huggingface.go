@@ -2,8 +2,8 @@ package pretrained
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/pkg/errors"
 
@@ -33,8 +33,8 @@ const maxHuggingFaceConfig = 1 << 20
 
 // Import reads a folder in which transformers saved a model: config.json, and the weights in
 // safetensors files of F32, F16 or BF16, which become float32. The tokenizer is read from the
-// folder's tokenizer.json by data.NewTokenizer; without that file it is one of the architecture's
-// Tokenizers, or none, with a warning.
+// folder's tokenizer.json by data.NewTokenizer, or from vocab.json and merges.txt; without these
+// files it is one of the architecture's Tokenizers, or none, with a warning.
 func (huggingFace) Import(zoo models.Zoo, path string) (*Model, error) {
 	configPath := filepath.Join(path, checkpoint.HuggingFaceConfig)
 	text, err := regular.Read(configPath, maxHuggingFaceConfig)
@@ -65,14 +65,20 @@ func (huggingFace) Import(zoo models.Zoo, path string) (*Model, error) {
 	}
 	if m.Data.Tokenizer, err = tokenizerOf(a, c, configPath); err != nil {
 		m.Source.Warnings = append(m.Source.Warnings, err.Error()+": text cannot be encoded, want token ids as prompt")
+		m.Special, err = data.ReadSpecialIDs(path)
+		return m, err
 	}
 	return m, nil
 }
 
 // tokenizerOf returns the name of the tokenizer for a folder with that config.json.
 func tokenizerOf(a Architecture, spec models.Spec, configPath string) (string, error) {
-	file := filepath.Join(filepath.Dir(configPath), tokenizerFile)
-	if _, err := os.Stat(file); err == nil {
+	folder := filepath.Dir(configPath)
+	file := filepath.Join(folder, tokenizerFile)
+	if !holds(folder, tokenizerFile) && a.VocabFiles {
+		file = filepath.Join(folder, vocabFile)
+	}
+	if slices.ContainsFunc(data.VocabFiles(file), func(name string) bool { return holds(folder, name) }) {
 		t, err := data.NewTokenizer(file)
 		if err == nil {
 			err = data.CheckVocabulary(t, spec.Vocab)

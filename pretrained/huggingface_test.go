@@ -142,7 +142,8 @@ func TestHuggingFaceRefusesFiles(t *testing.T) {
 		{"config.json", func([]byte) []byte { return []byte("null") }, `model_type: want one of [gpt2`},
 		{"model.safetensors", func(b []byte) []byte { return b[:len(b)-1] }, "truncated or damaged"},
 		{"model.safetensors", func([]byte) []byte { return nil }, "too few for a safetensors file"},
-		{"model.safetensors", retyped("F8_E4M3"), `dtype "F8_E4M3" is not supported`},
+		{"model.safetensors", retyped("F4"), `dtype "F4" is not supported`},
+		{"model.safetensors", retyped("U32"), `want F32, F16 or BF16 elements, got U32: convert the model to float32`},
 	} {
 		dir := openForeign(t, gpt2).write(t)
 		path := filepath.Join(dir, c.file)

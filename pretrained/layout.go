@@ -132,7 +132,7 @@ func (p placed) each(f func(their, our int)) {
 }
 
 // read returns the values of our parameters. tensors must have every tensor of the model, of
-// the right shape, and no other.
+// the right shape, and no other whose elements are decoded.
 func (l layout) read(tensors map[string]checkpoint.Tensor) (map[string][]float32, error) {
 	values := map[string][]float32{}
 	for p := range l.tensors() {
@@ -154,9 +154,18 @@ func (l layout) read(tensors map[string]checkpoint.Tensor) (map[string][]float32
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(tensors)) {
+		if !isDecoded(tensors[name]) {
+			continue
+		}
 		return nil, tensorErrorf(name, "a model of type %s with %d layers and a language model's head has none of that name", l.Type, l.layers)
 	}
 	return values, nil
+}
+
+// isDecoded tells whether a tensor's elements were read; masks and the like are not.
+func isDecoded(t checkpoint.Tensor) bool {
+	_, un := t.Data.(checkpoint.Undecoded)
+	return !un
 }
 
 // take removes a tensor from a file's tensors and returns its elements.

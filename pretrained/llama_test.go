@@ -142,6 +142,12 @@ func TestLlamaRefuses(t *testing.T) {
 	rope := func(key string, value any) func(*foreign) {
 		return func(f *foreign) { f.config["rope_parameters"].(map[string]any)[key] = value }
 	}
+	only := func(scaling map[string]any) func(*foreign) { // as before transformers 5
+		return func(f *foreign) {
+			delete(f.config, "rope_parameters")
+			f.config["rope_scaling"] = scaling
+		}
+	}
 	for _, c := range []struct {
 		name   string
 		change func(*foreign)
@@ -155,10 +161,13 @@ func TestLlamaRefuses(t *testing.T) {
 		{"scaled positions", rope("rope_type", "longrope"), says(`rope_parameters.rope_type: want default, linear, llama3 or yarn, got "longrope": other scaled positions are not built`)},
 		{"published scaling", set("rope_scaling", map[string]any{"type": "dynamic", "factor": 2}), setting("rope_scaling.type")},
 		{"new name in published scaling", set("rope_scaling", map[string]any{"rope_type": "dynamic"}), setting("rope_scaling.rope_type")},
-		{"scaling without a factor", set("rope_scaling", map[string]any{"rope_type": "linear"}), setting("rope_scaling.factor")},
-		{"scaling without its rows", set("rope_scaling", map[string]any{"rope_type": "llama3", "factor": 8}), setting("rope_scaling.original_max_position_embeddings")},
+		{"scaling without a factor", only(map[string]any{"rope_type": "linear"}), setting("rope_scaling.factor")},
+		{"scaling without its rows", only(map[string]any{"rope_type": "llama3", "factor": 8}), setting("rope_scaling.original_max_position_embeddings")},
 		{"DeepSeek's scaling", set("rope_scaling", map[string]any{"rope_type": "yarn", "factor": 8, "mscale": 0.7}), setting("rope_scaling.mscale")},
 		{"scaling between pairs", set("rope_scaling", map[string]any{"rope_type": "yarn", "factor": 8, "truncate": false}), setting("rope_scaling.truncate")},
+		{"two names of a type", only(map[string]any{"type": "linear", "rope_type": "llama3", "factor": 8}), setting("rope_scaling.type")},
+		{"published and present scaling", set("rope_scaling", map[string]any{"rope_type": "linear", "factor": 8}), setting("rope_parameters.rope_type")},
+		{"published and present base", set("rope_theta", 12345), setting("rope_parameters.rope_theta")},
 		{"partial positions", rope("partial_rotary_factor", 0.5), setting("rope_parameters.partial_rotary_factor")},
 		{"partial positions outside", set("partial_rotary_factor", 0.5), setting("partial_rotary_factor")},
 		{"base", rope("rope_theta", 0), setting("rope_parameters.rope_theta")},

@@ -90,6 +90,9 @@ func open(zoo models.Zoo, source checkpoint.Source, file *checkpoint.File) (*Mod
 	if m.Description, err = Describe(zoo, source.ModelPath, file.Metadata); err != nil {
 		return nil, err
 	}
+	if source.RunDir != "" {
+		m.Data.UseCopy(source.RunDir)
+	}
 	if m.Store, err = Serve(m.Spec, file.Tensors); err != nil {
 		return nil, errors.Wrap(err, source.ModelPath)
 	}
@@ -120,5 +123,6 @@ func (m *Model) Generator(o generate.Options) (*generate.Generator, error) {
 			return nil, errors.Wrap(err, m.Source.ModelPath)
 		}
 	}
+	o.EOS = append(o.EOS, m.Special.EOS...)
 	return generate.New(m.Store, m.Spec, tokenizer, o)
 }

@@ -15,7 +15,7 @@ func qwen3() Architecture {
 		Keys: llamaKeys + windowKey, Read: readQwen3, Write: writeQwen3,
 		Defaults: `{"vocab_size": 151936, "max_position_embeddings": 32768, "hidden_size": 4096, "intermediate_size": 22016, "num_hidden_layers": 32,
 			"num_attention_heads": 32, "num_key_value_heads": 32, "head_dim": 128, "rms_norm_eps": 1e-6}`,
-		Tensors: llamaTensors + qwen3Norms, Prefix: "model.", Head: "lm_head.weight",
+		Tensors: llamaTensors + qwen3Norms, Prefix: "model.", Head: "lm_head.weight", VocabFiles: true,
 	}
 }
 

@@ -50,32 +50,54 @@ func addRope(m *models.Attention, text []byte) error {
 	if err := unmarshal(text, &r); err != nil {
 		return err
 	}
-	theta, key := 10000.0, "rope_theta"
-	if r.Theta != nil {
-		theta = *r.Theta
-	}
+	said := ropeSaid{theta: 10000, thetaKey: "rope_theta"}
 	for _, part := range []struct {
 		key string
 		*ropeParameters
-	}{{"rope_scaling.", r.Scaling}, {"rope_parameters.", r.Parameters}, {"", &ropeParameters{Partial: r.Partial}}} {
+	}{{"", &ropeParameters{Theta: r.Theta, Partial: r.Partial}}, {"rope_scaling.", r.Scaling}, {"rope_parameters.", r.Parameters}} {
 		if part.ropeParameters == nil {
 			continue
 		}
-		scaling, err := part.scaling(part.key, r.Seq)
-		if err != nil {
+		if err := said.add(part.key, *part.ropeParameters, r.Seq); err != nil {
 			return err
 		}
-		if scaling.Type != "" {
-			m.RopeScaling = scaling
-		}
-		if part.Theta != nil {
-			theta, key = *part.Theta, part.key+"rope_theta"
-		}
 	}
-	if !(theta > 1) {
-		return layers.Setting(key, "want above 1, got %g", theta)
+	if !(said.theta > 1) {
+		return layers.Setting(said.thetaKey, "want above 1, got %g", said.theta)
 	}
-	m.Positions, m.RopeBase = models.PositionsRoPE, theta
+	m.Positions, m.RopeBase, m.RopeScaling = models.PositionsRoPE, said.theta, said.scaling
+	return nil
+}
+
+// ropeSaid is what the keys of a config.json that have been read say about positions. Keys that
+// disagree are refused, since versions of transformers prefer one or the other.
+type ropeSaid struct {
+	theta      float64
+	thetaKey   string
+	thetaGiven bool
+	scaling    layers.RopeScaling
+	scalingKey string // "": no key has said anything
+}
+
+// add adds what the keys with a prefix say.
+func (s *ropeSaid) add(key string, p ropeParameters, seq int) error {
+	scaling, err := p.scaling(key, seq)
+	if err != nil {
+		return err
+	}
+	if p.Theta != nil {
+		if s.thetaGiven && *p.Theta != s.theta {
+			return layers.Setting(key+"rope_theta", "want %g as in %s, or one of the two keys alone, got %g", s.theta, s.thetaKey, *p.Theta)
+		}
+		s.theta, s.thetaKey, s.thetaGiven = *p.Theta, key+"rope_theta", true
+	}
+	if cmp.Or(p.Type, p.OldType) == "" {
+		return nil
+	}
+	if s.scalingKey != "" && scaling != s.scaling {
+		return layers.Setting(key+"rope_type", "want what %s says, %+v, or one of the two keys alone, got %+v", s.scalingKey, s.scaling, scaling)
+	}
+	s.scaling, s.scalingKey = scaling, key+"rope_type"
 	return nil
 }
 
@@ -84,10 +106,12 @@ func addRope(m *models.Attention, text []byte) error {
 // in training.
 func (p ropeParameters) scaling(key string, seq int) (layers.RopeScaling, error) {
 	r, typeKey := layers.RopeScaling(p.ropeScaling), key+"rope_type"
-	if p.OldType != "" {
+	if r.Type == "" {
 		r.Type, typeKey = p.OldType, key+"type"
 	}
 	switch {
+	case p.OldType != "" && p.OldType != r.Type:
+		return r, layers.Setting(key+"type", "want %s as in %srope_type, or one of the two keys alone, got %s", r.Type, key, p.OldType)
 	case p.Partial != nil && *p.Partial != 1:
 		return r, layers.Setting(key+"partial_rotary_factor", "want 1, got %g: positions that turn a part of each head are not built", *p.Partial)
 	case p.MScale != nil || p.MScaleAllDim != nil:

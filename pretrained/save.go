@@ -64,6 +64,7 @@ func (ownFile) Format() Format {
 func (ownFile) Export(m *Model, path string, o ExportOptions) (notes []string, err error) {
 	d := m.Description
 	if data.IsTokenizerFile(d.Data.Tokenizer) {
+		d.Data.TokenizerName = ""
 		if d.Data.Tokenizer, err = filepath.Abs(d.Data.Tokenizer); err != nil {
 			return nil, errors.WithStack(err)
 		}

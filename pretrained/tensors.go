@@ -20,11 +20,14 @@ func Tensors(s *graph.Store) []checkpoint.Tensor {
 }
 
 // Match returns the data of tensors by name. The tensors must have exactly the names in shapes,
-// each with its shape.
+// each with its shape; further ones of element types that are not decoded are ignored.
 func Match(shapes map[string][]int, tensors []checkpoint.Tensor) (map[string][]float32, error) {
 	given := map[string][]float32{}
 	for _, t := range tensors {
 		shape, ok := shapes[t.Name]
+		if !ok && !isDecoded(t) {
+			continue
+		}
 		if !ok {
 			return nil, &TensorError{t.Name, errors.Wrap(ErrOtherModel, "the model has none of that name")}
 		}

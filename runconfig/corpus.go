@@ -19,12 +19,13 @@ func (d Data) LoadCorpus(ctx context.Context, threads int) (*data.Corpus, error)
 }
 
 func (d Data) options() data.Options {
-	return data.Options{Source: d.Source, Paths: d.Path, Tokenizer: d.Tokenizer, Split: d.Split, TextField: d.TextField}
+	return data.Options{Source: d.Source, Paths: d.Path, Tokenizer: d.Tokenizer, TokenizerName: d.TokenizerName, Split: d.Split, TextField: d.TextField}
 }
 
 // MarshalJSON writes the section with its source as in a config: the kind, or kind and keys.
 func (d Data) MarshalJSON() ([]byte, error) {
 	type plain Data
+	d.Tokenizer = d.named()
 	var source any = ""
 	if d.Source != nil {
 		entries, err := settings.Entries(d.Source)

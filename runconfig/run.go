@@ -61,6 +61,8 @@ type Data struct {
 	Split         string      `yaml:"split" json:"split" help:"validation text: hash/N (one document in N; the last Nth of a single one), tail/N (the last Nth of the text) or none"`
 	TextField     string      `yaml:"text_field" json:"text_field" help:"the field of a .jsonl line that holds the text; a.b: field b inside a"`
 	MaskDocuments bool        `yaml:"mask_documents" json:"mask_documents" help:"a token sees only tokens of its own document"`
+
+	TokenizerName string `yaml:"-" json:"-"` // the tokenizer in the config of the run, if Tokenizer is a copy of its file; "": Tokenizer
 }
 
 // Train says how a model learns.
@@ -257,19 +259,7 @@ func (r *Run) complete(file string, where *settings.Positions) error {
 		r.Train.MinLR = r.Train.LR / 10
 	}
 	r.completeOptim(where)
-	known := data.TokenizerNames()
-	if own, ok := r.Data.Source.(data.Tokenized); ok {
-		known = []string{own.Tokenizer().Name()}
-		if where.Of("data.tokenizer") == "" {
-			r.Data.Tokenizer = known[0]
-		}
-	}
-	if !data.IsTokenizerFile(r.Data.Tokenizer) {
-		if err := oneOf(where, "data.tokenizer", r.Data.Tokenizer, known...); err != nil {
-			return err
-		}
-	}
-	tokenizer, err := data.TokenizerOf(r.Data.Source, r.Data.Tokenizer)
+	tokenizer, err := r.tokenizer(file, where)
 	if err != nil {
 		return err
 	}

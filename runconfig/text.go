@@ -1,6 +1,7 @@
 package runconfig
 
 import (
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ const textHead = "# What this run was made with. A line after # follows from oth
 func (r *Run) Text() ([]byte, error) {
 	hidden := r.derived
 	for {
-		text, err := settings.Marshal(r, hidden...)
+		text, err := settings.Marshal(r.asGiven(), hidden...)
 		if err != nil || len(hidden) == 0 {
 			return text, err
 		}
@@ -34,10 +35,21 @@ func (r *Run) Text() ([]byte, error) {
 	}
 }
 
+// asGiven returns the run with the tokenizer that its config names.
+func (r *Run) asGiven() *Run {
+	given := *r
+	given.Data.Tokenizer = r.Data.named()
+	return &given
+}
+
 // rederived returns those of the hidden keys that get their values in r again when the text,
 // which leaves them out, is read.
 func (r *Run) rederived(text []byte, hidden []string) []string {
-	read, _, err := resolve(r.zoo, "config.yaml", text, nil)
+	file := "config.yaml"
+	if r.Data.TokenizerName != "" { // the tokenizer is in a folder next to it
+		file = filepath.Join(filepath.Dir(r.Data.Tokenizer), "..", file)
+	}
+	read, _, err := resolve(r.zoo, file, text, nil)
 	if err != nil {
 		return nil
 	}

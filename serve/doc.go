@@ -5,7 +5,7 @@
 //	POST /v1/completions               texts that continue prompts, whole or as server-sent events
 //	GET  /v1/models, /v1/models/NAME   what is served
 //	POST /tokenize, /detokenize        text to token ids and back (vLLM's)
-//	GET  /tokenizer_info               the name of the token that begins a text (vLLM's)
+//	GET  /tokenizer_info               the names of the tokens that begin and end a text (vLLM's)
 //	GET  /metrics                      counts and times, in Prometheus' text format
 //	GET  /healthz                      200 while it serves
 //	GET  /                             a page that says so, or Options.Page

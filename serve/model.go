@@ -29,10 +29,6 @@ type Model struct {
 	Created  time.Time // when it was trained or opened
 }
 
-// bosName is the API's name for the token that begins and ends documents. Text never encodes to
-// that token: its name in a prompt is ordinary text.
-const bosName = "<|endoftext|>"
-
 // room returns how many tokens may follow a prompt of the given length; the last of them is not
 // read. It is negative if the prompt itself is too long.
 func (m *Model) room(prompt int) int {

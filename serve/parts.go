@@ -25,7 +25,7 @@ func newParts(c *completion, i int, emit func(choice) error) *parts {
 	}
 	p.alts = *c.request.LogProbs
 	if p.request.PromptLogProbs {
-		p.skip = c.request.Prompt.added(c.request.AddSpecial)
+		p.skip = c.request.Prompt.added(i/c.request.N, c.model, c.request.AddSpecial)
 		p.unlogged = 1 - p.skip
 	}
 	return p

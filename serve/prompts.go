@@ -92,21 +92,25 @@ func (p *prompts) ids(i int, m *Model, bos *bool) ([]int32, error) {
 	if m.Tokenizer == nil {
 		return nil, invalid("prompt", "want token ids, each below %d: the model %s has no tokenizer", m.Vocab, m.Name)
 	}
-	text := ""
-	if len(p.texts) > 0 {
-		text = p.texts[i]
-	}
-	ids := data.EncodePrompt(m.Tokenizer, text, bos)
+	ids := data.EncodePrompt(m.Tokenizer, p.text(i), bos)
 	if len(ids) == 0 {
 		return nil, invalid("add_special_tokens", "want true, or a prompt, got neither: nothing is read")
 	}
 	return ids, nil
 }
 
-// added returns how many tokens the server puts before each prompt.
-func (p *prompts) added(bos *bool) int {
-	if len(p.lists) > 0 || !data.ReadsBOS(bos) {
+// added returns how many tokens the server puts before prompt i.
+func (p *prompts) added(i int, m *Model, bos *bool) int {
+	if i < len(p.lists) || !data.ReadsBOS(m.Tokenizer, p.text(i), bos) {
 		return 0
 	}
 	return 1
+}
+
+// text returns prompt i, which is a text.
+func (p *prompts) text(i int) string {
+	if len(p.texts) == 0 {
+		return ""
+	}
+	return p.texts[i]
 }

@@ -14,7 +14,7 @@ import (
 type completionRequest struct {
 	Model  string  `yaml:"model"`
 	Prompt prompts `yaml:"prompt"`
-	// AddSpecial comes from vLLM: read a BOS before a text; nil: true.
+	// AddSpecial comes from vLLM: read a BOS before a text; nil: as the tokenizer does.
 	AddSpecial *bool       `yaml:"add_special_tokens"`
 	MaxTokens  *int        `yaml:"max_tokens" min:"0"`
 	N          int         `yaml:"n" min:"1" max:"128"`

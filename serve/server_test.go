@@ -1,13 +1,18 @@
 package serve_test
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/serve"
 )
 
@@ -25,6 +30,37 @@ func TestTokenize(t *testing.T) {
 	assert.JSONEq(t, `{"count": 1, "max_model_len": 100, "tokens": [256]}`, post(t, server, "/tokenize", `{"prompt": "<|endoftext|>", "add_special_tokens": false}`).Body)
 	assert.JSONEq(t, `{"prompt": "né"}`, post(t, server, "/detokenize", `{"tokens": [256, 110, 195, 169]}`).Body)
 	assert.Contains(t, get(t, server, "/tokenizer_info").Body, `"eos_token":"\u003c|endoftext|\u003e"`)
+}
+
+// TestTokensOfAnImportedModel: the token that ends a text is not BOS, which the tokenizer does not
+// add.
+func TestTokensOfAnImportedModel(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "testdata", "reference", "tokenizer", "llama3", "tokenizer.json"))
+	require.NoError(t, err)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tokenizer.json")
+	more := strings.Replace(string(text), `"added_tokens":[`, `"added_tokens":[{"id":600,"content":"<|end|>","special":true},`, 1)
+	require.NoError(t, os.WriteFile(path, []byte(more), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"bos_token_id": 0, "eos_token_id": 600}`), 0o600))
+	tokenizer, err := data.NewTokenizer(path)
+	require.NoError(t, err)
+	server := newServer(t, &fake{}, serve.Options{}, func(m *serve.Model) { m.Tokenizer, m.Vocab = tokenizer, 601 })
+	var info map[string]any
+	require.NoError(t, json.Unmarshal([]byte(get(t, server, "/tokenizer_info").Body), &info))
+	assert.Equal(t, []any{"<|endoftext|>", 0., "<|end|>", 600.}, []any{info["bos_token"], info["bos_token_id"], info["eos_token"], info["eos_token_id"]})
+	for body, want := range map[string]string{
+		`{"prompt": "<|end|>"}`:                             `[600]`,
+		`{"prompt": "<|end|>", "add_special_tokens": true}`: `[0, 600]`,
+		`{"prompt": "<|endoftext|>"}`:                       `[0]`,
+		`{"prompt": "!"}`:                                   `[1]`,
+		`{"prompt": "!", "add_special_tokens": true}`:       `[0, 1]`,
+	} {
+		var got struct{ Tokens []int32 }
+		require.NoError(t, json.Unmarshal([]byte(post(t, server, "/tokenize", body).Body), &got))
+		ids, err := json.Marshal(got.Tokens)
+		require.NoError(t, err)
+		assert.JSONEq(t, want, string(ids), body)
+	}
 }
 
 func TestMetrics(t *testing.T) {

@@ -10,11 +10,11 @@ import (
 type tokenizeRequest struct {
 	Model      string `yaml:"model"`
 	Prompt     string `yaml:"prompt"`
-	AddSpecial *bool  `yaml:"add_special_tokens"` // put a BOS before the text, as before a completion's prompt; nil: true
+	AddSpecial *bool  `yaml:"add_special_tokens"` // put a BOS before the text, as before a completion's prompt; nil: as the tokenizer does
 }
 
-// tokenize answers POST /tokenize. A prompt that consists only of BOS's name encodes to BOS, so
-// that clients can learn its id.
+// tokenize answers POST /tokenize. A prompt that consists only of the name of BOS or EOS encodes to
+// that token, so that clients can learn its id.
 func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) error {
 	var request tokenizeRequest
 	if err := s.decode(w, r, &request); err != nil {
@@ -24,13 +24,14 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	name := request.Prompt == bosName
-	if name {
-		request.Prompt = ""
-	}
-	ids := data.EncodePrompt(t, request.Prompt, request.AddSpecial)
-	if name {
-		ids = append(ids, t.BOS())
+	var ids []int32
+	if id, named := specialOf(t, request.Prompt); named {
+		if data.ReadsBOS(t, request.Prompt, request.AddSpecial) {
+			ids = append(ids, t.BOS())
+		}
+		ids = append(ids, id)
+	} else {
+		ids = data.EncodePrompt(t, request.Prompt, request.AddSpecial)
 	}
 	return writeJSON(w, map[string]any{"count": len(ids), "max_model_len": m.Window, "tokens": ids})
 }
@@ -60,10 +61,24 @@ func (s *Server) tokenizerInfo(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, map[string]any{
+	info := map[string]any{
 		"tokenizer_class": t.Name(), "vocab_size": t.Vocab(), "model_max_length": m.Window,
-		"bos_token": bosName, "bos_token_id": t.BOS(), "eos_token": bosName, "eos_token_id": t.BOS(),
-	})
+		"bos_token": data.SpecialName(t, t.BOS()), "bos_token_id": t.BOS(), "eos_token": nil, "eos_token_id": nil,
+	}
+	if eos := data.EOS(t); len(eos) > 0 {
+		info["eos_token"], info["eos_token_id"] = data.SpecialName(t, eos[0]), eos[0]
+	}
+	return writeJSON(w, info)
+}
+
+// specialOf returns the id of BOS or of an EOS with the given name.
+func specialOf(t data.Tokenizer, name string) (int32, bool) {
+	for _, id := range append([]int32{t.BOS()}, data.EOS(t)...) {
+		if name != "" && data.SpecialName(t, id) == name {
+			return id, true
+		}
+	}
+	return 0, false
 }
 
 func (s *Server) tokenizer(model string) (*Model, data.Tokenizer, error) {

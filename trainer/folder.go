@@ -8,6 +8,8 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/runconfig"
 )
 
 // configFile is the name under which a run's folder keeps its config.
@@ -102,11 +104,35 @@ func holdsRun(dir string) bool {
 	return checkpoint.Any(dir)
 }
 
-// writeConfig writes config.yaml.
+// writeConfig writes config.yaml, and a copy of the tokenizer's files.
 func (t *Trainer) writeConfig() error {
 	text, err := t.run.Text()
-	if err != nil {
+	if err == nil {
+		err = t.disk.WriteFile(filepath.Join(t.run.Out, configFile), text)
+	}
+	if err != nil || !data.IsTokenizerFile(t.run.Data.Tokenizer) {
 		return err
 	}
-	return t.disk.WriteFile(filepath.Join(t.run.Out, configFile), text)
+	return t.copyTokenizer(t.run.Data.Tokenizer)
+}
+
+// copyTokenizer copies a tokenizer's files into the run's folder, so that its checkpoints can be
+// opened wherever the run is moved.
+func (t *Trainer) copyTokenizer(path string) error {
+	folder := filepath.Join(t.run.Out, runconfig.TokenizerFolder)
+	if err := t.disk.MakeFolder(folder); err != nil {
+		return err
+	}
+	for _, name := range data.TokenizerFiles(path) {
+		text, err := os.ReadFile(filepath.Join(filepath.Dir(path), name))
+		if errors.Is(err, fs.ErrNotExist) {
+			err = t.disk.Remove(filepath.Join(folder, name))
+		} else if err == nil {
+			err = t.disk.WriteFile(filepath.Join(folder, name), text)
+		}
+		if err != nil {
+			return errors.Wrap(err, "data.tokenizer: copy into the run's folder")
+		}
+	}
+	return nil
 }

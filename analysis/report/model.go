@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -63,7 +64,7 @@ func (m *Model) text(id int) string {
 	case int32(id) == m.Tokenizer.BOS():
 		return "BOS"
 	}
-	return figure.Label(m.Tokenizer.Decode([]int32{int32(id)}))
+	return figure.Label(cmp.Or(m.Tokenizer.Decode([]int32{int32(id)}), data.SpecialName(m.Tokenizer, int32(id))))
 }
 
 // word returns a token's text with its id.

@@ -22,8 +22,9 @@ type Prompt struct {
 	// Text defaults to DefaultPrompt, cut to the number of learned positions if there are any.
 	Text string   `yaml:"prompt" help:"let the model read <TEXT>; without, \"func add(a, b int) int {\\n\\treturn a + \""`
 	IDs  data.IDs `yaml:"ids" help:"let the model read token ids <1,2,3> instead of -prompt"`
-	// BOS is read before Text, as data.EncodePrompt says, unless this is false.
-	BOS *bool `yaml:"bos" bare:"true" help:"read the token that begins documents before the text of a prompt; -bos=false: do not, as for text from the middle of a document (default true)"`
+	// BOS tells whether the token that begins documents is read before Text; nil: as the model's
+	// tokenizer does (data.ReadsBOS).
+	BOS *bool `yaml:"bos" bare:"true" help:"read the token that begins documents before the text of a prompt; -bos=false: do not, as for text from the middle of a document (default: as the model's tokenizer does)"`
 }
 
 // given tells whether there is a text or ids.
@@ -75,7 +76,7 @@ func (m *Model) encode(name, text string, bos *bool, least int) ([]int32, error)
 	}
 	ids := data.EncodePrompt(m.Tokenizer, text, bos)
 	count := len(ids)
-	if data.ReadsBOS(bos) {
+	if data.ReadsBOS(m.Tokenizer, text, bos) {
 		count--
 	}
 	if count < least {

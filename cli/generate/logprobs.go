@@ -3,10 +3,12 @@ package generate
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/generate"
 )
 
@@ -30,7 +32,7 @@ func (s *sampling) table(tokens []generate.Token) error {
 // label returns a token's quoted text, or its id if there is no tokenizer.
 func (s *sampling) label(t generate.Token) string {
 	switch {
-	case s.tokenizer != nil && t.ID == s.tokenizer.BOS():
+	case s.tokenizer != nil && slices.Contains(data.EOS(s.tokenizer), t.ID):
 		return "(end)"
 	case t.Text == "":
 		return strconv.Itoa(int(t.ID))

@@ -7,7 +7,7 @@ const kept = ["prompt", "tokens", "temperature", "top-p", "seed"];
 function writeAddress() {
   const parts = new URLSearchParams();
   for (const id of kept) if (byID(id).value !== byID(id).defaultValue) parts.set(id, byID(id).value);
-  if (!byID("bos").checked) parts.set("bos", "0");
+  if (byID("bos").checked !== state.model.bos) parts.set("bos", byID("bos").checked ? "1" : "0");
   if (state.changes.length) parts.set("changes", JSON.stringify(state.changes));
   if (state.chosen) parts.set("chosen", JSON.stringify(state.chosen));
   const text = parts.toString();
@@ -18,7 +18,7 @@ function writeAddress() {
 function readAddress() {
   const parts = new URLSearchParams(location.hash.slice(1));
   for (const id of kept) if (parts.has(id)) byID(id).value = parts.get(id);
-  byID("bos").checked = parts.get("bos") !== "0";
+  byID("bos").checked = parts.has("bos") ? parts.get("bos") === "1" : state.model.bos;
   const changes = parsed(parts.get("changes"));
   if (Array.isArray(changes)) state.changes = changes.filter((c) => typeof c?.activation === "string" && (typeof c.scale === "number" || typeof c.add?.times === "number"));
   const chosen = parsed(parts.get("chosen"));

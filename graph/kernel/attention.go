@@ -101,6 +101,8 @@ func (d *AttentionParams) slope(h int) float64 {
 // attention) form a group, whose keys and values are copied once. A worker takes whole groups. The
 // results have the same bits for any number of threads.
 type Attention[T Float] struct {
+	Rope *RopeTable[T] // shared with other kernels; nil: a table of its own
+
 	d      AttentionParams
 	starts []int32
 	qkv    Rows[T] // [batch*seq, heads + 2 kvHeads, headDim]: queries, keys, values
@@ -112,7 +114,7 @@ type Attention[T Float] struct {
 	cached []CachedRow // the cache's row for each row; nil without a cache
 
 	whole   int // (batch, head) pairs below whole are in groups that each belong to one worker; the others are split
-	rope    ropeTable[T]
+	rope    *RopeTable[T]
 	slots   []attentionSlot[T]
 	workers []attentionWorker[T]
 	path    path

@@ -8,6 +8,8 @@ package kernel
 // Attention computes the same P without storing it. One worker computes each (batch, head) pair, or
 // in Backward each group of them, so that the results have the same bits for any number of threads.
 type AttentionPattern[T Float] struct {
+	Rope *RopeTable[T] // shared with other kernels; nil: a table of its own
+
 	d      AttentionParams
 	starts []int32
 	qkv    []T // [batch*seq, heads + 2 kvHeads, headDim]
@@ -15,7 +17,7 @@ type AttentionPattern[T Float] struct {
 	dprob  []T // like prob; nil unless Backward runs
 	dqkv   []T // like qkv; nil unless Backward runs
 
-	rope    ropeTable[T]
+	rope    *RopeTable[T]
 	workers []patternWorker[T]
 	path    path
 	rows    path // settled by pathOf
@@ -57,6 +59,7 @@ func (a *AttentionPattern[T]) Backward(p *Pool, dqkv, qkv, prob, dprob []T, star
 
 func (a *AttentionPattern[T]) plan(p *Pool) {
 	a.rows = pathOf[T](a.path)
+	a.rope = a.Rope.orOwn(a.rope)
 	a.rope.extend(a.d.RopeBase, a.d.RopeStretch, a.d.HeadDim, a.d.Seq)
 	a.workers = growKept(a.workers, max(p.Threads(), len(a.workers)))
 	size := a.d.Seq * a.d.HeadDim

@@ -62,7 +62,8 @@ func (a *Attention[T]) plan(p *Pool, whole int) {
 	if whole > 0 {
 		slots = max(p.Threads(), pairs-whole)
 	}
-	a.rope.extend(a.d.RopeBase, a.d.RopeStretch, a.d.HeadDim, a.positions())
+	a.rope = a.Rope.orOwn(a.rope)
+	a.rope.extend(a.d.RopeBase, a.d.RopeStretch, a.d.HeadDim, a.longest)
 	a.slots = growKept(a.slots, max(slots, len(a.slots)))
 	a.workers = growKept(a.workers, max(p.Threads(), len(a.workers)))
 	for s := range slots {

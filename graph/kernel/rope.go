@@ -1,21 +1,26 @@
 package kernel
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
 
-// ropeTable holds the cosines and sines of rotary position embedding (Su et al. 2021, RoFormer, eq.
+// RopeTable holds the cosines and sines of rotary position embedding (Su et al. 2021, RoFormer, eq.
 // 15): the pair (i, i + headDim/2) of a query or key at position pos is rotated by the angle pos *
 // base^(-2i/headDim), multiplied by the pair's rate if there is a stretch. The pairs are
 // half-split, as in GPT-NeoX and Llama, not interleaved. If headDim is odd, the last element is not
 // rotated.
-type ropeTable[T Float] struct {
+//
+// A kernel makes its table as long as the rows that it sees. Kernels that run one after the other
+// may share a table; the zero value is ready to use.
+type RopeTable[T Float] struct {
 	base      float64
 	stretch   RopeStretch
 	headDim   int
 	positions int
-	cos, sin  []T // [positions, headDim/2]
+	turns     []float64 // [headDim/2]
+	cos, sin  []T       // [positions, headDim/2]
 }
 
 // RopeStretch changes rotary positions for rows longer than those in training: it multiplies the
@@ -29,44 +34,62 @@ func (s RopeStretch) equal(o RopeStretch) bool {
 	return s.Amplitude == o.Amplitude && slices.Equal(s.Rates, o.Rates)
 }
 
-// Turn returns the cosine and sine, multiplied by the amplitude, by which the pair i of a head is
-// rotated at a position.
-func (s RopeStretch) Turn(base float64, headDim, i, pos int) (cos, sin float64) {
-	rate, amplitude := math.Pow(base, -2*float64(i)/float64(headDim)), 1.0
-	if s.Rates != nil {
-		rate *= s.Rates[i]
+// Turns returns the angle by which each pair of a head is rotated from one position to the next.
+func (s RopeStretch) Turns(base float64, headDim int) []float64 {
+	turns := make([]float64, headDim/2)
+	for i := range turns {
+		turns[i] = math.Pow(base, -2*float64(i)/float64(headDim))
+		if s.Rates != nil {
+			turns[i] *= s.Rates[i]
+		}
 	}
-	if s.Amplitude != 0 {
-		amplitude = s.Amplitude
-	}
-	sin, cos = math.Sincos(float64(pos) * rate)
+	return turns
+}
+
+// Rotation returns the cosine and sine, multiplied by the amplitude, by which a pair with that turn
+// is rotated at a position.
+func (s RopeStretch) Rotation(turn float64, pos int) (cos, sin float64) {
+	amplitude := cmp.Or(s.Amplitude, 1)
+	sin, cos = math.Sincos(float64(pos) * turn)
 	return amplitude * cos, amplitude * sin
 }
 
-// extend makes the table hold at least the given number of positions; with a base of 0 it is the
-// table of no rotation.
-func (t *ropeTable[T]) extend(base float64, stretch RopeStretch, headDim, positions int) {
-	if base == t.base && stretch.equal(t.stretch) && headDim == t.headDim && positions <= t.positions {
+// orOwn returns the table, or if there is none a kernel's own, which the first call makes.
+func (t *RopeTable[T]) orOwn(own *RopeTable[T]) *RopeTable[T] {
+	switch {
+	case t != nil:
+		return t
+	case own != nil:
+		return own
+	}
+	return new(RopeTable[T])
+}
+
+// extend makes the table hold at least the given number of positions, and computes only those that
+// it does not hold; with a base of 0 it is the table of no rotation.
+func (t *RopeTable[T]) extend(base float64, stretch RopeStretch, headDim, positions int) {
+	if base != t.base || !stretch.equal(t.stretch) || headDim != t.headDim {
+		*t = RopeTable[T]{base: base, stretch: stretch, headDim: headDim, cos: t.cos[:0], sin: t.sin[:0]}
+		if base != 0 {
+			t.turns = stretch.Turns(base, headDim)
+		}
+	}
+	if base == 0 || positions <= t.positions {
 		return
 	}
-	t.base, t.stretch, t.headDim, t.positions = base, stretch, headDim, positions
-	if base == 0 {
-		return
-	}
-	half := headDim / 2
-	t.cos = grow(t.cos, positions*half)
-	t.sin = grow(t.sin, positions*half)
-	for i := range half {
-		for pos := range positions {
-			cos, sin := stretch.Turn(base, headDim, i, pos)
-			t.cos[pos*half+i], t.sin[pos*half+i] = T(cos), T(sin)
+	more := (positions - t.positions) * len(t.turns)
+	t.cos, t.sin = slices.Grow(t.cos, more), slices.Grow(t.sin, more)
+	for ; t.positions < positions; t.positions++ {
+		for _, turn := range t.turns {
+			cos, sin := stretch.Rotation(turn, t.positions)
+			t.cos, t.sin = append(t.cos, T(cos)), append(t.sin, T(sin))
 		}
 	}
 }
 
 // rotate sets dst to src rotated by the angles of position pos; both have headDim
 // elements and may be the same slice.
-func (t *ropeTable[T]) rotate(dst, src []T, pos int) {
+func (t *RopeTable[T]) rotate(dst, src []T, pos int) {
 	if t.base == 0 {
 		copy(dst, src[:t.headDim])
 		return
@@ -86,7 +109,7 @@ func (t *ropeTable[T]) rotate(dst, src []T, pos int) {
 
 // rotateBack rotates x in place by the opposite angles of position pos, with the same amplitude:
 // this is the transpose of rotate, and so its derivative.
-func (t *ropeTable[T]) rotateBack(x []T, pos int) {
+func (t *RopeTable[T]) rotateBack(x []T, pos int) {
 	if t.base == 0 {
 		return
 	}
@@ -100,7 +123,7 @@ func (t *ropeTable[T]) rotateBack(x []T, pos int) {
 }
 
 // writeBack sets dst to row, rotated back.
-func (t *ropeTable[T]) writeBack(dst, row []T, pos int) {
+func (t *RopeTable[T]) writeBack(dst, row []T, pos int) {
 	copy(dst, row)
 	t.rotateBack(dst, pos)
 }

@@ -38,14 +38,15 @@ type attention struct {
 	slopes          []float64
 	masked          bool // document starts are an input
 	saved           *attentionSaved
+	rope            *rope // nil: no rotary positions
 	cache           *graph.CacheLayer
 }
 
 // attentionSaved holds the log-sum-exp of each row of logits, [batch, heads, seq], for the backward
-// pass, and a device's constants, which are uploaded once.
+// pass, and a device's copy of the slopes, which is uploaded once.
 type attentionSaved struct {
-	lse            graph.Saved
-	slopes, angles graph.DeviceMemory
+	lse    graph.Saved
+	slopes graph.DeviceMemory
 }
 
 // Causal computes multi-head attention in which token i sees the tokens from its document's start
@@ -64,7 +65,7 @@ func Causal(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 	if b.Err() != nil {
 		return nil
 	}
-	k := o.primitive()
+	k := o.primitive(b, qkv)
 	if b.Cache() != nil && qkv != nil && k.checkHeads(graph.SignatureOf(qkv)) == nil {
 		var err error
 		p := k.params(graph.SignatureOf(qkv))
@@ -183,6 +184,7 @@ func (k attention) Run(c *graph.Call) {
 func runAttention[T kernel.Float](k attention, c graph.CallOf[T]) {
 	p := k.params(c.Signature(0))
 	run := graph.State[kernel.Attention[T]](c)
+	run.Rope = tableOf[T](k.rope)
 	starts := c.Ints(1)
 	if k.cache != nil {
 		run.ForwardCached(c.Pool(), c.Out(), c.In(0), graph.KV[T](k.cache), k.cache.Running(), starts, p)
@@ -223,5 +225,7 @@ func (k attentionGrad) Run(c *graph.Call) {
 func runAttentionGrad[T kernel.Float](k attentionGrad, c graph.CallOf[T]) {
 	p := k.of.params(c.Signature(0))
 	lse := graph.SavedOf[T](&k.of.saved.lse, p.Batch*p.Heads*p.Seq)
-	graph.State[kernel.Attention[T]](c).Backward(c.Pool(), c.RowsOut(), c.Rows(0), c.Rows(1), c.Rows(2), lse, c.Ints(3), p)
+	run := graph.State[kernel.Attention[T]](c)
+	run.Rope = tableOf[T](k.of.rope)
+	run.Backward(c.Pool(), c.RowsOut(), c.Rows(0), c.Rows(1), c.Rows(2), lse, c.Ints(3), p)
 }

@@ -37,10 +37,10 @@ func (k attention) onDevice(c *graph.DeviceCall, qkv graph.Signature, starts, po
 		return a
 	}
 	host = nil
-	if saved.angles.None() {
+	if k.rope.angles.None() {
 		host = ropeAngles(k.ropeBase, k.stretch, a.HeadDim, a.padded, positions)
 	}
-	a.angles = c.Constant(&saved.angles, host)
+	a.angles = c.Constant(&k.rope.angles, host)
 	return a
 }
 
@@ -61,9 +61,9 @@ func paddedHead(dim int) int { return 2 * (cuda.CeilDiv(cuda.CeilDiv(dim, 2), 4)
 // padded/2], for heads of dim numbers that are padded.
 func ropeAngles(base float64, stretch kernel.RopeStretch, dim, padded, positions int) []float32 {
 	angles := make([]float32, positions*padded)
-	for i := range dim / 2 {
+	for i, turn := range stretch.Turns(base, dim) {
 		for p := range positions {
-			cos, sin := stretch.Turn(base, dim, i, p)
+			cos, sin := stretch.Rotation(turn, p)
 			angles[p*padded+i], angles[p*padded+padded/2+i] = float32(cos), float32(sin)
 		}
 	}

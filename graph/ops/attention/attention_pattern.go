@@ -1,6 +1,8 @@
 package attention
 
 import (
+	"fmt"
+
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 
@@ -26,17 +28,21 @@ func Pattern(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 	if b.Err() != nil || refuseCache(b, "AttentionPattern") {
 		return nil
 	}
-	k := attentionPattern{o.primitive()}
+	k := attentionPattern{o.primitive(b, qkv)}
 	if o.Starts != nil {
 		return b.Apply(k, qkv, o.Starts)
 	}
 	return b.Apply(k, qkv)
 }
 
-// primitive returns the attention that the options describe, without a cache.
-func (o Options) primitive() attention {
-	return attention{heads: o.Heads, kvHeads: o.KVHeads, seq: o.Seq, scale: o.Scale, ropeBase: o.RopeBase, stretch: o.Stretch, slopes: o.Slopes, window: o.Window, sinks: o.Sinks,
+// primitive returns the attention over qkv that the options describe, without a cache.
+func (o Options) primitive(b *graph.Builder, qkv *gorgonia.Node) attention {
+	k := attention{heads: o.Heads, kvHeads: o.KVHeads, seq: o.Seq, scale: o.Scale, ropeBase: o.RopeBase, stretch: o.Stretch, slopes: o.Slopes, window: o.Window, sinks: o.Sinks,
 		masked: o.Starts != nil, saved: &attentionSaved{}}
+	if qkv != nil && k.ropeBase != 0 && k.checkHeads(graph.SignatureOf(qkv)) == nil {
+		k.rope = graph.Common[rope](b, fmt.Sprint("rope ", k.seq, k.ropeBase, k.stretch, k.headDim(graph.SignatureOf(qkv))))
+	}
+	return k
 }
 
 // refuseCache makes the builder fail, and returns true, if it has a cache: op does not see a
@@ -92,7 +98,9 @@ func (k attentionPattern) Run(c *graph.Call) {
 }
 
 func runAttentionPattern[T kernel.Float](k attentionPattern, c graph.CallOf[T]) {
-	graph.State[kernel.AttentionPattern[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.Ints(1), k.params(c.Signature(0)))
+	run := graph.State[kernel.AttentionPattern[T]](c)
+	run.Rope = tableOf[T](k.rope)
+	run.Forward(c.Pool(), c.Out(), c.In(0), c.Ints(1), k.params(c.Signature(0)))
 }
 
 // CPUOnly returns what the attention's CPUOnly does.
@@ -123,6 +131,8 @@ func (k attentionPatternGrad) Run(c *graph.Call) {
 }
 
 func runAttentionPatternGrad[T kernel.Float](k attentionPatternGrad, c graph.CallOf[T]) {
-	graph.State[kernel.AttentionPattern[T]](c).Backward(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(2),
+	run := graph.State[kernel.AttentionPattern[T]](c)
+	run.Rope = tableOf[T](k.of.rope)
+	run.Backward(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(2),
 		c.Ints(3), k.of.params(c.Signature(0)))
 }
