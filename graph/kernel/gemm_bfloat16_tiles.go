@@ -193,8 +193,8 @@ func (t *tileProduct[C]) store(sums, space []float32, i, j int) {
 	}
 }
 
-// down computes m rows of a narrow C, for a k that is not divided: some rows at a time, which stay in
-// the first-level cache, a panel after another.
+// down computes m rows of a narrow C, for a k that is not divided: some rows at a time, which stay
+// in the first-level cache, a panel after another.
 func (t *tileProduct[C]) down(m int) {
 	for i := 0; i < m; i += tileDown {
 		rows := min(tileDown, m-i)
