@@ -290,24 +290,44 @@ func TestTrainingSpeeds(t *testing.T) {
 	}
 }
 
-// TestSpeed: the README's speeds occur in files that bench wrote.
+// TestSpeed: the README's speeds, a row for each kind of processor, occur in files that bench wrote.
 func TestSpeed(t *testing.T) {
 	page := read(t, "README.md")
-	training, err := bench.ReadReport("experiment/bench/results/bfloat16-134m.json")
+	for _, row := range []struct{ processor, training, precision, generation, weights string }{
+		{"AMD with AVX512_BF16", "bfloat16-134m", "bf16", "generation", "F32"},
+		{"Intel with AMX", "bfloat16-amx-134m", "bf16", "generation-amx", "BF16"},
+		{"AMD with AVX2", "float32-avx2", "float32", "", ""},
+	} {
+		training, err := bench.ReadReport("experiment/bench/results/" + row.training + ".json")
+		require.NoError(t, err)
+		var speeds []string
+		for _, m := range training.PyTorch[:2] {
+			i := slices.IndexFunc(m.Baselines, func(b bench.BaselineResult) bool { return b.Mode == bench.Compiled })
+			speeds = append(speeds, fmt.Sprintf("`%s` %.0f, %.2f", m.Name, m.Residua.TokensPS, m.Baselines[i].Speedup))
+		}
+		want := fmt.Sprintf("| %s | %s: %s |", row.processor, row.precision, strings.Join(speeds, "; "))
+		if row.generation != "" {
+			want += generationSpeeds(t, "docs/"+row.generation+".json", row.weights)
+		}
+		assert.Contains(t, page, want)
+	}
+}
+
+// generationSpeeds returns the cells of the README for reading a prompt with some weights and for
+// decoding with int8.
+func generationSpeeds(t *testing.T, file, weights string) string {
+	report, err := bench.ReadReport(file)
 	require.NoError(t, err)
-	require.Equal(t, bench.Compiled, training.PyTorch[0].Baselines[0].Mode)
-	rmt, plain := training.PyTorch[0], training.PyTorch[1]
-	assert.Contains(t, page, fmt.Sprintf("| training in bf16: `%s`; `%s` | %.0f; %.0f tokens/s: %.2f; %.2f times torch.compile in bf16 |", rmt.Name, plain.Name,
-		rmt.Residua.TokensPS, plain.Residua.TokensPS, rmt.Baselines[0].Speedup, plain.Baselines[0].Speedup))
-	generation, err := bench.ReadReport("docs/generation.json")
-	require.NoError(t, err)
-	for _, g := range generation.Generation {
-		peer := g.Peers[len(g.Peers)-1]
-		switch peer.Weights {
-		case "F32":
-			assert.Contains(t, page, fmt.Sprintf("| %.0f tokens/s: %.2f times %s |", g.Residua.PrefillTokensPS, peer.PrefillSpeedup, peer.Name))
-		case "Q8_0":
-			assert.Contains(t, page, fmt.Sprintf("| %.1f tokens/s: %.2f times %s |", g.Residua.TokensPS, peer.DecodeSpeedup, peer.Name))
+	var reads, decodes string
+	for _, g := range report.Generation {
+		for _, peer := range g.Peers {
+			switch {
+			case peer.Weights == weights && peer.Name == "llama.cpp":
+				reads = fmt.Sprintf(" %s: %.0f, %.2f times %s |", cmp.Or(string(g.Weights), "float32"), g.Residua.PrefillTokensPS, peer.PrefillSpeedup, peer.Name)
+			case peer.Weights == "Q8_0":
+				decodes = fmt.Sprintf(" %.1f, %.2f times %s |", g.Residua.TokensPS, peer.DecodeSpeedup, peer.Name)
+			}
 		}
 	}
+	return reads + decodes
 }
