@@ -290,7 +290,8 @@ func TestTrainingSpeeds(t *testing.T) {
 	}
 }
 
-// TestSpeed: the README's speeds, a row for each kind of processor, occur in files that bench wrote.
+// TestSpeed: the README's speeds, a row for each kind of processor, occur in files that bench
+// wrote.
 func TestSpeed(t *testing.T) {
 	page := read(t, "README.md")
 	for _, row := range []struct{ processor, training, precision, generation, weights string }{
