@@ -49,14 +49,17 @@ type usage struct {
 
 // completions answers POST /v1/completions.
 func (s *Server) completions(w http.ResponseWriter, r *http.Request) error {
-	defer s.running.Add(-1)
-	if running := s.running.Add(1); running > int64(s.options.Requests) {
+	if s.running.Load() >= int64(s.options.Requests) {
 		w.Header().Set("Connection", "close") // the body will not be read
 		return generate.ErrBusy
 	}
 	c, err := s.newCompletion(w, r)
 	if err != nil {
 		return err
+	}
+	defer s.running.Add(-1)
+	if running := s.running.Add(1); running > int64(s.options.Requests) {
+		return generate.ErrBusy
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.options.RequestTime)
 	defer cancel()

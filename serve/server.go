@@ -33,6 +33,7 @@ type Options struct {
 	RequestTime time.Duration `yaml:"request_time" default:"10m0s" help:"end a completion after <TIME>, as in 90s or 10m, including the time that it waits"` // 0: 10 minutes
 	StopTime    time.Duration `yaml:"stop_time" default:"30s" help:"give what runs <TIME>, as in 30s, to finish when the server is stopped"`                 // 0: 30 seconds
 	ReadTime    time.Duration // how long reading a request may take; 0: 1 minute
+	StallTime   time.Duration // how long a request's header, or each next 64 KiB of its body, may take; 0: 10 seconds
 	WriteTime   time.Duration // how long a client may leave a write unread; 0: 30 seconds
 
 	// Page answers /, without a token, instead of the built-in page.
@@ -45,7 +46,7 @@ type Options struct {
 // withDefaults returns the options with all defaults filled in: those of the tags, and those of
 // fields without a flag.
 func (o Options) withDefaults() (Options, error) {
-	o.ReadTime, o.WriteTime = cmp.Or(o.ReadTime, time.Minute), cmp.Or(o.WriteTime, 30*time.Second)
+	o.ReadTime, o.StallTime, o.WriteTime = cmp.Or(o.ReadTime, time.Minute), cmp.Or(o.StallTime, 10*time.Second), cmp.Or(o.WriteTime, 30*time.Second)
 	if o.Log == nil {
 		o.Log = func(string) {}
 	}
