@@ -29,6 +29,9 @@ type Options struct {
 	// ones are answered with 429. 0: 128.
 	Requests int   `yaml:"requests" default:"128" min:"1" help:"work on <N> completions at a time, including those that wait for the model; further requests get status 429"`
 	Body     int64 `yaml:"max_body" default:"8388608" min:"1" help:"refuse bodies of more than <N> bytes; all bodies at a time may have 8 times as many"` // largest size of a request's body in bytes; 0: 8 MiB
+	// Answers limits the memory of all answers in progress, as their tokens and alternatives let it
+	// be expected; one answer may take a quarter. 0: 512 MiB.
+	Answers int64 `yaml:"max_answers" default:"536870912" min:"1" help:"let all answers at a time take <N> bytes of memory, by their numbers of tokens and alternatives; one may take a quarter"`
 
 	RequestTime time.Duration `yaml:"request_time" default:"10m0s" help:"end a completion after <TIME>, as in 90s or 10m, including the time that it waits"` // 0: 10 minutes
 	StopTime    time.Duration `yaml:"stop_time" default:"30s" help:"give what runs <TIME>, as in 30s, to finish when the server is stopped"`                 // 0: 30 seconds
@@ -59,6 +62,7 @@ type Server struct {
 	models  []Model
 	running atomic.Int64        // completions in progress
 	bodies  *semaphore.Weighted // limits the bytes of bodies
+	answers *semaphore.Weighted // limits the memory of answers
 	metrics metrics
 	handler http.Handler
 }
@@ -83,7 +87,10 @@ func New(models []Model, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, models: slices.Clone(models), bodies: semaphore.NewWeighted(bodiesAtOnce * o.Body)}
+	s := &Server{options: o, models: slices.Clone(models), bodies: semaphore.NewWeighted(bodiesAtOnce * o.Body), answers: semaphore.NewWeighted(o.Answers)}
+	for i := range s.models {
+		s.models[i].longest = s.models[i].longestToken()
+	}
 	s.handler = s.routes()
 	return s, nil
 }
