@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"mime"
@@ -47,7 +48,7 @@ func answering(method string, answer func(http.ResponseWriter, *http.Request) er
 			fail(w, &statusError{http.StatusMethodNotAllowed, "want " + method + " " + r.URL.Path + ", got " + r.Method})
 			return
 		}
-		if err := answer(w, r); err != nil && r.Context().Err() == nil {
+		if err := answer(w, r); err != nil && !errors.Is(err, context.Canceled) {
 			fail(w, err)
 		}
 	})

@@ -151,7 +151,7 @@ func (c *call) open(out commandline.Output) (served []serve.Model, end func(), e
 		if i > 0 || m.Device.OnGPU() { // the page reads and changes activations by programs on the CPU
 			continue
 		}
-		e, err := explore.New(p, explore.Options{Name: name, Threads: m.Threads})
+		e, err := explore.New(p, explore.Options{Name: name, Threads: m.Threads, Time: min(2*time.Minute, c.RequestTime)})
 		if err != nil {
 			return nil, end, err
 		}

@@ -204,7 +204,7 @@ func (c *call) finish(ctx context.Context, run *runconfig.Run, t *trainer.Traine
 	failed := v.err(run, r)
 	idle, err := []string(nil), error(nil)
 	if failed == nil && !r.Interrupted {
-		if idle, err = idleParts(run, t); err != nil {
+		if idle, err = idleParts(ctx, run, t); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}
