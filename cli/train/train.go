@@ -68,22 +68,9 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 		return listKeys(c.zoo, c.Markdown, out)
 	case c.Configs:
 		return listConfigs(out)
-	case c.DryRun && (c.Fork != "" || c.Resume != string(trainer.ResumeNone)):
-		return commandline.Usagef("-dry-run: want neither -resume nor -fork with it: it says what the whole run takes")
-	case c.Config == "":
-		return commandline.Usagef("-config: want a YAML file or a built-in config, as in -config quickstart, got nothing (train -configs lists them)")
 	}
-	run, _, err := runconfig.LoadContext(ctx, c.zoo, c.Config, c.Sets)
-	if err != nil {
-		return commandline.Usage(err)
-	}
-	if c.Out != "" {
-		run.Out = c.Out
-	}
-	if err := c.simulate(run); err != nil {
-		return err
-	}
-	j, err := join(run)
+	run, err := c.load(ctx)
+	j, err := c.join(run, err, out)
 	if err != nil {
 		return err
 	}
@@ -93,6 +80,24 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 	}
 	defer t.Close()
 	return c.train(ctx, run, t, j, out)
+}
+
+// load reads the run that the flags ask for.
+func (c *call) load(ctx context.Context) (*runconfig.Run, error) {
+	switch {
+	case c.DryRun && (c.Fork != "" || c.Resume != string(trainer.ResumeNone)):
+		return nil, commandline.Usagef("-dry-run: want neither -resume nor -fork with it: it says what the whole run takes")
+	case c.Config == "":
+		return nil, commandline.Usagef("-config: want a YAML file or a built-in config, as in -config quickstart, got nothing (train -configs lists them)")
+	}
+	run, _, err := runconfig.LoadContext(ctx, c.zoo, c.Config, c.Sets)
+	if err != nil {
+		return nil, commandline.Usage(err)
+	}
+	if c.Out != "" {
+		run.Out = c.Out
+	}
+	return run, c.simulate(run)
 }
 
 // simulate gives the run the threads that -simulate-threads names.
