@@ -33,7 +33,7 @@ type Options struct {
 	// 60 s. A rank sends heartbeats even while it computes.
 	Timeout time.Duration
 	Trace   bool // record spans, for Group.Trace
-	// Note is called with a line that says for what New waits, if it waits for long; nil: it is not.
+	// Note, if not nil, is called with a line that says for what New waits, if it waits for long.
 	Note func(message string)
 
 	sleep func(time.Duration) // blocks the OS thread; tests replace it

@@ -121,8 +121,7 @@ func TestMPI(t *testing.T) {
 	}
 }
 
-// otherwise makes rank 1 of a job run a shell command before, or instead of, the program, with other
-// arguments.
+// otherwise makes rank 1 of a job run a shell command before the program, or instead of it.
 func (j *launched) otherwise(do string) {
 	script := &j.Args[slices.Index(j.Args, "-c")+1]
 	*script = strings.Replace(*script, `exec "$@"`, `if [ ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} = 1 ]; then `+do+`; fi; exec "$@"`, 1)
