@@ -15,8 +15,8 @@ import (
 	"github.com/residua-go/residua/internal/countdown"
 )
 
-// TestOurStagesTakeLinearTime: eight times as many blocks take about eight times as long to compile,
-// not 64 times. The time is this process's on all processors, which other programs do not change much.
+// TestOurStagesTakeLinearTime: eight times as many blocks take about eight times as long to
+// compile, not 64 times. The time is this process's on all processors, which other programs hardly change.
 func TestOurStagesTakeLinearTime(t *testing.T) {
 	compile := func(blocks int) time.Duration {
 		began := processorTime()
