@@ -16,7 +16,8 @@ import (
 )
 
 // TestOurStagesTakeLinearTime: eight times as many blocks take about eight times as long to
-// compile, not 64 times. The time is this process's on all processors, which other programs hardly change.
+// compile, not 64 times. The time is this process's on all processors, which other programs hardly
+// change.
 func TestOurStagesTakeLinearTime(t *testing.T) {
 	compile := func(blocks int) time.Duration {
 		began := processorTime()

@@ -53,7 +53,7 @@ func Command(zoo models.Zoo) commandline.Command {
 // call holds the arguments of a call.
 type call struct {
 	zoo   models.Zoo
-	Paths []string `yaml:"checkpoint" help:"serve the model of <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or a folder of another program's, as of Hugging Face's (convert -h lists them); may be repeated: the first one answers requests that name none"`
+	Paths []string `yaml:"checkpoint" alone:"[CHECKPOINT...]" help:"serve the model of <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or a folder of another program's, as of Hugging Face's (convert -h lists them); may be repeated: the first one answers requests that name none"`
 	Names []string `yaml:"name" help:"serve the model by the name <NAME>; may be repeated, as -checkpoint; without, the name of its file or folder"`
 	commandline.Place
 	Listen string `yaml:"listen" default:"127.0.0.1:8080" help:"listen on <ADDRESS>, HOST:PORT; :8080 is all of the machine's addresses, port 0 one that is free; needs a token, or -open, where other machines reach the address"`

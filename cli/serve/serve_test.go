@@ -206,7 +206,7 @@ func TestServeRefuses(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"-checkpoint: want a run folder", nil},
+		{"-checkpoint: want zoo:quickstart, ", nil},
 		{"-requests: want >= 1, got 0", []string{"-requests", "0"}},
 		{"-max-body: want >= 1, got -1", []string{"-max-body", "-1"}},
 		{"-request-time: want above 0, such as 30s, got 0s", []string{"-request-time", "0"}},

@@ -37,6 +37,7 @@ func Command(zoo models.Zoo) commandline.Command {
 			-resume continues a run in its folder; -fork starts another run from one of its checkpoints.
 			A model that diverged, or collapsed (a gradient of 0, and a loss no better than guessing), ends with what to do and exit code 1.`,
 		Settings: c,
+		Unknown:  func(flag string) string { return keyOf(zoo, flag) },
 		Run:      c.run,
 	}
 }
@@ -92,7 +93,7 @@ func (c *call) load(ctx context.Context) (*runconfig.Run, error) {
 	}
 	run, _, err := runconfig.LoadContext(ctx, c.zoo, c.Config, c.Sets)
 	if err != nil {
-		return nil, commandline.Usage(err)
+		return nil, commandline.Usage(notAnExperiment(ctx, c.Config, err))
 	}
 	if c.Out != "" {
 		run.Out = c.Out
