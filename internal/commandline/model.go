@@ -79,8 +79,8 @@ func (m *Model) OpenModel(out Output) (*pretrained.Model, error) {
 	return p, nil
 }
 
-// OpenPath reads a model from a path of -checkpoint. If nothing is there, the error names what there
-// is instead.
+// OpenPath reads a model from a path of -checkpoint. If it does not exist, the error names models
+// that do.
 func OpenPath(path string, of models.Zoo) (*pretrained.Model, error) {
 	p, err := pretrained.Open(path, of)
 	if _, missing := os.Stat(path); errors.Is(err, fs.ErrNotExist) && errors.Is(missing, fs.ErrNotExist) {
