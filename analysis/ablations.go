@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -42,7 +43,7 @@ type Ablations struct {
 // NewAblations prepares ablations of the activations that patterns match; without patterns, of
 // the heads' outputs. It returns an error if the rows lack what the replacement takes from
 // them.
-func NewAblations(store *graph.Store, c models.Spec, rows [][]int32, patterns []string, with Replacement) (*Ablations, error) {
+func NewAblations(ctx context.Context, store *graph.Store, c models.Spec, rows [][]int32, patterns []string, with Replacement) (*Ablations, error) {
 	if err := checkSpec(c); err != nil {
 		return nil, err
 	}
@@ -55,6 +56,9 @@ func NewAblations(store *graph.Store, c models.Spec, rows [][]int32, patterns []
 		return a, err
 	}
 	for _, ids := range rows {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		run, err := cache.Once(store, c, ids, a.names...)
 		if err != nil {
 			return nil, err
@@ -139,13 +143,13 @@ func (a *Ablations) title() string {
 
 // Heads replaces the output of one head after another in one row of text, at all tokens. The
 // result has a row for each layer and a column for each head.
-func (a *Ablations) Heads(row int, m Metric) (*Sweep, error) {
+func (a *Ablations) Heads(ctx context.Context, row int, m Metric) (*Sweep, error) {
 	ids, err := a.row(row)
 	if err != nil {
 		return nil, err
 	}
 	s := newSweep(a.title()+" of heads", "layer", stream.HeadPart, a.c.HeadCount(), m)
-	return s, s.runModel(a.store, a.c, ids, headActivations(a.c), func(name string, column int) cache.Intervention {
+	return s, s.runModel(ctx, a.store, a.c, ids, headActivations(a.c), func(name string, column int) cache.Intervention {
 		return a.instead(row, name, cache.At{stream.HeadPart: column})
 	})
 }
@@ -153,7 +157,7 @@ func (a *Ablations) Heads(row int, m Metric) (*Sweep, error) {
 // Writers sets what one writer after another writes in one row of text to 0, at one token or,
 // in the last column, at all tokens. The result has a row for each writer and a column for each
 // token.
-func (a *Ablations) Writers(row int, m Metric) (*Sweep, error) {
+func (a *Ablations) Writers(ctx context.Context, row int, m Metric) (*Sweep, error) {
 	ids, err := a.row(row)
 	if err != nil {
 		return nil, err
@@ -170,7 +174,7 @@ func (a *Ablations) Writers(row int, m Metric) (*Sweep, error) {
 	}
 	s := newSweep("Zero ablation of what is written", "writer", graph.TokenAxis, len(ids), m)
 	s.Columns = append(s.Columns, allTokens)
-	return s, s.runModel(a.store, a.c, ids, names, func(name string, column int) cache.Intervention {
+	return s, s.runModel(ctx, a.store, a.c, ids, names, func(name string, column int) cache.Intervention {
 		if column == len(ids) {
 			return cache.Ablate(name, nil)
 		}
@@ -205,7 +209,7 @@ const headsSuffix = ".heads"
 // Restored replaces all heads' outputs in one row of text and restores one head at a time (patching
 // from the row's own run): Effect = metric with that head alone - Baseline, the metric without any
 // head. It has one row for each layer, one column for each head.
-func (a *Ablations) Restored(row int, m Metric) (*Sweep, error) {
+func (a *Ablations) Restored(ctx context.Context, row int, m Metric) (*Sweep, error) {
 	ids, err := a.row(row)
 	if err != nil {
 		return nil, err
@@ -221,7 +225,7 @@ func (a *Ablations) Restored(row int, m Metric) (*Sweep, error) {
 			lists = append(lists, a.allBut(row, name, h))
 		}
 	}
-	return s, s.measure(ids, names, lists)
+	return s, s.measure(ctx, ids, names, lists)
 }
 
 // allBut returns interventions that replace all heads except one head of one activation in a row;
@@ -240,7 +244,7 @@ func (a *Ablations) allBut(row int, activation string, head int) []cache.Interve
 
 // Together replaces chosen entries of all named activations in one row, and measures only that run.
 // It returns an error if one of the activations lacks an axis or index of at.
-func (a *Ablations) Together(row int, at cache.At, m Metric) (*Sweep, error) {
+func (a *Ablations) Together(ctx context.Context, row int, at cache.At, m Metric) (*Sweep, error) {
 	ids, err := a.row(row)
 	if err != nil {
 		return nil, err
@@ -255,5 +259,5 @@ func (a *Ablations) Together(row int, at cache.At, m Metric) (*Sweep, error) {
 		all = append(all, a.instead(row, name, at))
 	}
 	s.Columns = []string{"effect"}
-	return s, s.measure(ids, []string{fmt.Sprintf("%d activations", len(all))}, [][]cache.Intervention{nil, all})
+	return s, s.measure(ctx, ids, []string{fmt.Sprintf("%d activations", len(all))}, [][]cache.Intervention{nil, all})
 }

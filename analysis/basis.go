@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -102,7 +103,7 @@ type BasisOptions struct {
 // MeasureBasis runs a model on token ids, in rows of Seq, and measures its stream after the
 // embedding and after every sublayer. It leaves out a last row that is not full. Every stream
 // has this analysis.
-func MeasureBasis(store *graph.Store, c models.Spec, ids []int32, o BasisOptions) (*BasisReport, error) {
+func MeasureBasis(ctx context.Context, store *graph.Store, c models.Spec, ids []int32, o BasisOptions) (*BasisReport, error) {
 	if o.Seq < 0 {
 		return nil, check.Value("seq", "at least 1, or 0 for all", o.Seq)
 	}
@@ -123,7 +124,7 @@ func MeasureBasis(store *graph.Store, c models.Spec, ids []int32, o BasisOptions
 	if err != nil {
 		return nil, err
 	}
-	return basisOf(run, o)
+	return basisOf(ctx, run, o)
 }
 
 // streamNames returns the names of the activations that are the stream itself: after the
@@ -137,7 +138,7 @@ func streamNames(names []string) []string {
 // basisOf measures the streams that a run has kept (see streamNames). The rotations of the
 // controls are drawn uniformly from the orthogonal group and are the same at all sites. To rotate
 // a matrix stream in both spaces, it is multiplied by one orthogonal matrix on each side.
-func basisOf(run *cache.Cache, o BasisOptions) (*BasisReport, error) {
+func basisOf(ctx context.Context, run *cache.Cache, o BasisOptions) (*BasisReport, error) {
 	names := streamNames(run.Names())
 	switch {
 	case len(names) == 0:
@@ -150,15 +151,20 @@ func basisOf(run *cache.Cache, o BasisOptions) (*BasisReport, error) {
 	o.Controls = cmp.Or(o.Controls, 8)
 	c := run.Model().Spec()
 	report := &BasisReport{Stream: c.Stream.Name(), Tokens: run.Tokens(), Controls: o.Controls}
-	for _, space := range spacesOf(c) {
-		turns := basisControls{c: c, space: space, options: o}
-		for _, name := range names {
-			a, _ := run.Get(name) // one of the run's names
-			if err := checkFinite(name, a.Values); err != nil {
-				return nil, err
-			}
-			report.Points = append(report.Points, turns.measure(a))
+	var streams []cache.Activation
+	for _, name := range names {
+		a, _ := run.Get(name) // one of the run's names
+		if err := checkFinite(name, a.Values); err != nil {
+			return nil, err
 		}
+		streams = append(streams, a)
+	}
+	for _, space := range spacesOf(c) {
+		points, err := (&basisControls{c, space, o}).measure(ctx, streams)
+		if err != nil {
+			return nil, err
+		}
+		report.Points = append(report.Points, points...)
 	}
 	return report, nil
 }

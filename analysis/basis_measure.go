@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -16,47 +17,48 @@ import (
 
 // basisControls measures the sites of one space against the same rotations.
 type basisControls struct {
-	c         models.Spec
-	space     string
-	options   BasisOptions
-	rotations []*Rotation
+	c       models.Spec
+	space   string
+	options BasisOptions
 }
 
-// measure measures a stream, and rotated copies of it as controls.
-func (b *basisControls) measure(a cache.Activation) BasisPoint {
-	b.draw(a.Shape[len(a.Shape)-1])
-	own := measureSamples(b.samples(a, a.Values))
-	p := BasisPoint{Site: a.Name, Space: b.space, Samples: own.samples, Kurtosis: own.kurtosis, Size: own.size,
-		Peak: floats.MaxIdx(own.kurtosis), Largest: floats.MaxIdx(own.size)}
-	var rotated []basisMeasures
-	for _, r := range b.rotations {
-		rotated = append(rotated, measureSamples(b.samples(a, r.rotateStream(a))))
+// measure measures the streams at several sites, and copies of them, rotated, as controls.
+func (b *basisControls) measure(ctx context.Context, sites []cache.Activation) ([]BasisPoint, error) {
+	points, own := make([]BasisPoint, len(sites)), make([]basisMeasures, len(sites))
+	for i, a := range sites {
+		m := measureSamples(b.samples(a, a.Values))
+		own[i], points[i] = m, BasisPoint{Site: a.Name, Space: b.space, Samples: m.samples, Kurtosis: m.kurtosis, Size: m.size,
+			Peak: floats.MaxIdx(m.kurtosis), Largest: floats.MaxIdx(m.size)}
 	}
-	for i, to := range []*Controlled{&p.MeanKurtosis, &p.MaxKurtosis, &p.Across, &p.MaxMean} {
-		var controls []float64
-		for _, m := range rotated {
-			controls = append(controls, m.each[i])
+	controls := make([][4][]float64, len(sites))
+	for n := range b.options.Controls {
+		r := b.draw(sites[0].Shape[len(sites[0].Shape)-1], n)
+		for i, a := range sites {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			for k, v := range measureSamples(b.samples(a, r.rotateStream(a))).each {
+				controls[i][k] = append(controls[i][k], v)
+			}
 		}
-		*to = controlled(own.each[i], controls)
 	}
-	return p
+	for i := range points {
+		p := &points[i]
+		for k, to := range []*Controlled{&p.MeanKurtosis, &p.MaxKurtosis, &p.Across, &p.MaxMean} {
+			*to = controlled(own[i].each[k], controls[i][k])
+		}
+	}
+	return points, nil
 }
 
-// draw draws the rotations once, for a stream whose last axis has size entries.
-func (b *basisControls) draw(size int) {
-	if b.rotations != nil {
-		return
+// draw draws the rotation of control n, for streams whose last axis has size entries.
+func (b *basisControls) draw(size, n int) *Rotation {
+	seed := b.options.Seed + uint64(n)
+	if b.space == SpaceStream { // also where the weights cannot be rotated; vectors of any width
+		return &Rotation{Stream: numerics.RandomOrthogonal(size, rand.New(rand.NewPCG(seed, 0)), false)}
 	}
-	for i := range b.options.Controls {
-		seed := b.options.Seed + uint64(i)
-		if b.space == SpaceStream { // also where the weights cannot be rotated; vectors of any width
-			q := numerics.RandomOrthogonal(size, rand.New(rand.NewPCG(seed, 0)), false)
-			b.rotations = append(b.rotations, &Rotation{Stream: q})
-			continue
-		}
-		r, _ := drawRotation(b.c, RotationOptions{Space: b.space, Seed: seed}) // no error: spacesOf lists the space
-		b.rotations = append(b.rotations, r)
-	}
+	r, _ := drawRotation(b.c, RotationOptions{Space: b.space, Seed: seed}) // no error: spacesOf lists the space
+	return r
 }
 
 // rotateStream returns the rotated values of a stream [T, ..., D] or [T, Dk, Dv].

@@ -29,7 +29,7 @@ func TestBasisAgainstNumpy(t *testing.T) {
 	}
 	numpy(t, &want)
 	p := gpt2(t)
-	r, err := analysis.MeasureBasis(p.Store, p.Spec, want.Tokens, analysis.BasisOptions{})
+	r, err := analysis.MeasureBasis(t.Context(), p.Store, p.Spec, want.Tokens, analysis.BasisOptions{})
 	require.NoError(t, err)
 	require.Len(t, r.Points, 1+2*p.Spec.Layers)
 	last := r.Points[len(r.Points)-1]
@@ -82,7 +82,7 @@ func TestBasisOfKnownDistributions(t *testing.T) {
 		"uniform":  {func() float64 { return random.Float64() - 0.5 }, 1.8, 1.32}, // mu4 = 9/5, mu6 = 27/7, mu8 = 9
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := analysis.BasisOf(filled(t, c, batch, d.draw), analysis.BasisOptions{})
+			r, err := analysis.BasisOf(t.Context(), filled(t, c, batch, d.draw), analysis.BasisOptions{})
 			require.NoError(t, err)
 			p := r.Points[0]
 			assert.Equal(t, batch*c.Seq, p.Samples)
@@ -125,7 +125,7 @@ func TestBasisFindsOutlier(t *testing.T) {
 	ids[12] = 0
 	add("positions", large, 40)
 	add("embedding", sharp, 40) // of id 0
-	r, err := analysis.MeasureBasis(store, c, ids, analysis.BasisOptions{Seed: 3})
+	r, err := analysis.MeasureBasis(t.Context(), store, c, ids, analysis.BasisOptions{Seed: 3})
 	require.NoError(t, err)
 	require.Len(t, r.Points, 5)
 	for _, p := range r.Points {
@@ -149,7 +149,7 @@ func TestBasisOfEveryStream(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := modeltest.PerturbedStore(t, c, tensor.Float32)
 			ids := tokensFor(c, 2*c.Seq+3, 3) // two rows; the rest is left out
-			r, err := analysis.MeasureBasis(store, c, ids, analysis.BasisOptions{Controls: 2})
+			r, err := analysis.MeasureBasis(t.Context(), store, c, ids, analysis.BasisOptions{Controls: 2})
 			require.NoError(t, err)
 			assert.Equal(t, 2*c.Seq, r.Tokens)
 			assert.Equal(t, 2, r.Controls)
@@ -177,7 +177,7 @@ func TestBasisOfMatrixStream(t *testing.T) {
 	c := matrixModels(t)["layernorm"]
 	random := rand.New(rand.NewPCG(9, 9))
 	run := filled(t, c, 2, func() float64 { return math.Pow(random.NormFloat64(), 3) })
-	r, err := analysis.BasisOf(run, analysis.BasisOptions{})
+	r, err := analysis.BasisOf(t.Context(), run, analysis.BasisOptions{})
 	require.NoError(t, err)
 	x, err := run.Activation("embedding.out")
 	require.NoError(t, err)
@@ -213,14 +213,14 @@ func TestBasisErrors(t *testing.T) {
 	c := vectorModels(t)["bias"]
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)
 	measure := func(ids []int32, o analysis.BasisOptions) error {
-		_, err := analysis.MeasureBasis(store, c, ids, o)
+		_, err := analysis.MeasureBasis(t.Context(), store, c, ids, o)
 		return err
 	}
 	assert.ErrorIs(t, measure([]int32{1}, analysis.BasisOptions{}), check.ValueError{Name: "ids", Got: "1"})
 	assert.ErrorIs(t, measure(nil, analysis.BasisOptions{}), check.ValueError{Name: "ids", Got: "0"})
 	assert.ErrorIs(t, measure([]int32{1, 2}, analysis.BasisOptions{Seq: 3}), check.ValueError{Name: "ids", Want: "at least one row of 3"})
 	assert.ErrorIs(t, measure([]int32{1, 2}, analysis.BasisOptions{Controls: -1}), check.ValueError{Name: "controls"})
-	_, err := analysis.BasisOf(logitsOf(t, store, c, []int32{1, 2}, "norm.out"), analysis.BasisOptions{})
+	_, err := analysis.BasisOf(t.Context(), logitsOf(t, store, c, []int32{1, 2}, "norm.out"), analysis.BasisOptions{})
 	assert.ErrorIs(t, err, check.ValueError{Name: "run", Got: "one without"})
 	values := graph.Float64s(store.Param("embedding").Value)
 	values[c.Width()+3] = math.NaN()

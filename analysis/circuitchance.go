@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"context"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
@@ -11,9 +12,9 @@ import (
 // addChance sets the chance of the full circuits' scores of a layer's heads, which were added last.
 // It draws heads rotated at random, taking the layer's in turn; each draw has its own random
 // numbers.
-func (c *Circuits) addChance(f *Folded, v *vocabulary, layer int, o CircuitOptions) error {
+func (c *Circuits) addChance(ctx context.Context, f *Folded, v *vocabulary, layer int, o CircuitOptions) error {
 	heads, copying, matching := f.layerHeads(layer), make([]float64, o.Draws), make([]float64, o.Draws)
-	err := numerics.Concurrently(o.Draws, func(i int) error {
+	err := numerics.Concurrently(ctx, o.Draws, func(i int) error {
 		draw := rand.New(rand.NewPCG(o.Seed, uint64(layer)<<32|uint64(i)))
 		ov, qk := v.products(v.ways(heads[i%len(heads)], draw))
 		var err error

@@ -23,7 +23,7 @@ func TestScoresOfARandomModel(t *testing.T) {
 	for _, name := range checked(t, "random", "vector", "matrix") {
 		c := varied(t, zoo(t)[name], func(c *models.Config) { c.Layers = 24 })
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
-		circuits, err := analysis.FindCircuits(store, c, analysis.CircuitOptions{Draws: 60, Seed: 1})
+		circuits, err := analysis.FindCircuits(t.Context(), store, c, analysis.CircuitOptions{Draws: 60, Seed: 1})
 		require.NoError(t, err)
 		for what, of := range map[string]func(analysis.HeadCircuits) *analysis.CircuitSpectrum{
 			"copying":  func(h analysis.HeadCircuits) *analysis.CircuitSpectrum { return h.FullOV },
@@ -47,7 +47,7 @@ func TestCopyingOfTheCommittedModel(t *testing.T) {
 	longtest.Skip(t)
 	m, err := pretrained.Open("zoo:quickstart")
 	require.NoError(t, err)
-	circuits, err := analysis.FindCircuits(m.Store, m.Spec, analysis.CircuitOptions{Draws: 200, Seed: 1})
+	circuits, err := analysis.FindCircuits(t.Context(), m.Store, m.Spec, analysis.CircuitOptions{Draws: 200, Seed: 1})
 	require.NoError(t, err)
 	within := 0
 	for _, h := range circuits.Heads {
@@ -66,7 +66,7 @@ func TestCopyingOfTheCommittedModel(t *testing.T) {
 	}
 	table := circuits.Table()
 	assert.Regexp(t, `^0 ± 0\.\d+$`, table.Rows[0][4])
-	without, err := analysis.FindCircuits(m.Store, m.Spec, analysis.CircuitOptions{})
+	without, err := analysis.FindCircuits(t.Context(), m.Store, m.Spec, analysis.CircuitOptions{})
 	require.NoError(t, err)
 	assert.Nil(t, without.Heads[0].FullOV.Chance)
 	assert.Equal(t, "", without.Table().Rows[0][4])

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -81,7 +82,7 @@ type CircuitOptions struct {
 }
 
 // FindCircuits computes the circuits of all heads.
-func FindCircuits(store *graph.Store, c models.Spec, o CircuitOptions) (*Circuits, error) {
+func FindCircuits(ctx context.Context, store *graph.Store, c models.Spec, o CircuitOptions) (*Circuits, error) {
 	f, err := foldFor(store, c, o.Run)
 	if err != nil {
 		return nil, err
@@ -92,11 +93,14 @@ func FindCircuits(store *graph.Store, c models.Spec, o CircuitOptions) (*Circuit
 		v = newVocabulary(f)
 	}
 	for l := range f.c.Depth() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if err := circuits.addLayer(f, v, l); err != nil {
 			return nil, err
 		}
 		if v != nil && o.Draws > 0 {
-			if err := circuits.addChance(f, v, l, o); err != nil {
+			if err := circuits.addChance(ctx, f, v, l, o); err != nil {
 				return nil, err
 			}
 		}

@@ -40,7 +40,7 @@ func TestCircuitsAgainstNumpy(t *testing.T) {
 	}
 	numpy(t, &want)
 	p := gpt2(t)
-	circuits, err := analysis.FindCircuits(p.Store, p.Spec, analysis.CircuitOptions{})
+	circuits, err := analysis.FindCircuits(t.Context(), p.Store, p.Spec, analysis.CircuitOptions{})
 	require.NoError(t, err)
 	for l, heads := range want.Circuits {
 		for h, w := range heads {
@@ -126,7 +126,7 @@ func TestVectorCircuits(t *testing.T) {
 	for name, c := range checkedModels {
 		t.Run(name, func(t *testing.T) {
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
-			circuits, err := analysis.FindCircuits(store, c, analysis.CircuitOptions{})
+			circuits, err := analysis.FindCircuits(t.Context(), store, c, analysis.CircuitOptions{})
 			require.NoError(t, err)
 			checkVectorCircuits(t, store, c, circuits)
 		})
@@ -233,7 +233,7 @@ func TestMatrixCircuits(t *testing.T) {
 }
 
 func (m rmt) check(t *testing.T) {
-	circuits, err := analysis.FindCircuits(m.store, m.c, analysis.CircuitOptions{})
+	circuits, err := analysis.FindCircuits(t.Context(), m.store, m.c, analysis.CircuitOptions{})
 	require.NoError(t, err)
 	assert.Contains(t, circuits.Table().Note, "hardly more than the sign")
 	stored, logits := m.out("embedding"), m.in("unembedding") // [V, Dk*Dv], [Dk*Dv, V]
@@ -266,7 +266,7 @@ func TestCircuitsOfEveryStream(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run, _ := decompose(t, c, tensor.Float32)
 			for _, o := range []analysis.CircuitOptions{{}, {Run: run}, {WithoutVocabulary: true}} {
-				circuits, err := analysis.FindCircuits(run.Model().Store(), c, o)
+				circuits, err := analysis.FindCircuits(t.Context(), run.Model().Store(), c, o)
 				require.NoError(t, err)
 				require.Len(t, circuits.Heads, c.Layers*c.HeadCount())
 				requireResult(t, circuits)
@@ -282,22 +282,22 @@ func TestCircuitsOfEveryStream(t *testing.T) {
 func TestCircuitErrors(t *testing.T) {
 	c := zoo(t)["vector"]
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)
-	circuits, err := analysis.FindCircuits(store, c, analysis.CircuitOptions{WithoutVocabulary: true})
+	circuits, err := analysis.FindCircuits(t.Context(), store, c, analysis.CircuitOptions{WithoutVocabulary: true})
 	require.NoError(t, err)
 	_, err = circuits.Head(9, 0)
 	assert.ErrorIs(t, err, check.RangeError{Name: "layer", N: 4, Got: 9})
 	_, err = circuits.Head(0, 3)
 	assert.ErrorIs(t, err, check.RangeError{Name: "head", N: 3, Got: 3})
 	other := unsupporting(t, weighted)
-	_, err = analysis.FindCircuits(modeltest.NewStore(t, other, tensor.Float32, 0), other, analysis.CircuitOptions{})
+	_, err = analysis.FindCircuits(t.Context(), modeltest.NewStore(t, other, tensor.Float32, 0), other, analysis.CircuitOptions{})
 	assert.ErrorIs(t, err, check.UnsupportedError{Stream: other.Stream.Name()})
 	other = varied(t, zoo(t)["matrix"], func(v *models.Config) { v.Layers = c.Layers })
 	run, _ := decompose(t, other, tensor.Float32)
-	_, err = analysis.FindCircuits(store, c, analysis.CircuitOptions{Run: run})
+	_, err = analysis.FindCircuits(t.Context(), store, c, analysis.CircuitOptions{Run: run})
 	assert.ErrorContains(t, err, "run: want one of the same model: model.stream.kind: want matrix, got vector")
 	values := graph.Float64s(store.Param("blocks.0.attention.o").Value)
 	values[0] = math.NaN()
 	require.NoError(t, graph.SetFloat64s(store.Param("blocks.0.attention.o").Value, values))
-	_, err = analysis.FindCircuits(store, c, analysis.CircuitOptions{WithoutVocabulary: true})
+	_, err = analysis.FindCircuits(t.Context(), store, c, analysis.CircuitOptions{WithoutVocabulary: true})
 	assert.ErrorIs(t, err, check.ValueError{Name: "eigenvalues of a circuit of rank 4"})
 }

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"context"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -49,7 +50,7 @@ type HeadPair struct {
 func (p HeadPair) strongest() float64 { return max(p.Q, p.K, p.V) }
 
 // Compose scores all pairs of heads; run may be nil (see CircuitOptions).
-func Compose(store *graph.Store, c models.Spec, run *cache.Cache) (*Composition, error) {
+func Compose(ctx context.Context, store *graph.Store, c models.Spec, run *cache.Cache) (*Composition, error) {
 	f, err := foldFor(store, c, run)
 	if err != nil {
 		return nil, err
@@ -61,6 +62,9 @@ func Compose(store *graph.Store, c models.Spec, run *cache.Cache) (*Composition,
 		heads := f.layerHeads(l)
 		readers := f.circuitReaders(l, heads)
 		for i, w := range writers {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			if err := composition.add(i, l, w, readers, f.carry); err != nil {
 				return nil, err
 			}

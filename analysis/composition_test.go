@@ -29,7 +29,7 @@ func TestCompositionAgainstNumpy(t *testing.T) {
 	}
 	numpy(t, &want)
 	p := gpt2(t)
-	c, err := analysis.Compose(p.Store, p.Spec, nil)
+	c, err := analysis.Compose(t.Context(), p.Store, p.Spec, nil)
 	require.NoError(t, err)
 	requireResult(t, c)
 	require.Len(t, c.Pairs, len(want.Composition))
@@ -58,7 +58,7 @@ func TestCompositionOfEveryStream(t *testing.T) {
 			run, _ := decompose(t, c, tensor.Float64)
 			store := run.Model().Store()
 			for _, r := range []*cache.Cache{nil, run} {
-				got, err := analysis.Compose(store, c, r)
+				got, err := analysis.Compose(t.Context(), store, c, r)
 				require.NoError(t, err)
 				require.Len(t, got.Pairs, c.HeadCount()*c.HeadCount()*c.Layers*(c.Layers-1)/2)
 				n := newNaive(t, store, c, r)
@@ -84,7 +84,7 @@ func (n *naive) checkPair(from, to string, p analysis.HeadPair) {
 // matrices of (Dk*Dv) x (Dk*Dv), and cosines of keys.
 func TestMatrixComposition(t *testing.T) {
 	m := newRMT(t)
-	c, err := analysis.Compose(m.store, m.c, nil)
+	c, err := analysis.Compose(t.Context(), m.store, m.c, nil)
 	require.NoError(t, err)
 	requireResult(t, c)
 	require.Len(t, c.Pairs, m.s.Rank*m.s.Rank)
@@ -108,10 +108,10 @@ func TestMatrixComposition(t *testing.T) {
 // TestCompositionErrors: what a call can get wrong is one line.
 func TestCompositionErrors(t *testing.T) {
 	other := unsupporting(t, weighted)
-	_, err := analysis.Compose(modeltest.NewStore(t, other, tensor.Float32, 0), other, nil)
+	_, err := analysis.Compose(t.Context(), modeltest.NewStore(t, other, tensor.Float32, 0), other, nil)
 	assert.ErrorIs(t, err, check.UnsupportedError{Stream: other.Stream.Name()})
 	one := modeltest.Resolve(t, transformer(1, 8, 8, 2, 5, 4))
-	composition, err := analysis.Compose(modeltest.PerturbedStore(t, one, tensor.Float32), one, nil)
+	composition, err := analysis.Compose(t.Context(), modeltest.PerturbedStore(t, one, tensor.Float32), one, nil)
 	require.NoError(t, err)
 	assert.Empty(t, composition.Figures(), "one layer has no pairs")
 }

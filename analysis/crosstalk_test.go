@@ -27,7 +27,7 @@ func TestKeysAgainstNaive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := all[name]
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
-			m, err := memory.MeasureKeys(store, c, 1)
+			m, err := memory.MeasureKeys(t.Context(), store, c, 1)
 			require.NoError(t, err)
 			accesses := matrixAccesses(c, store)
 			require.Len(t, m.Sets, len(accesses))
@@ -118,7 +118,7 @@ func TestKeysOfRandomModels(t *testing.T) {
 	var random memory.KeySet
 	for seed := range uint64(60) {
 		store := modeltest.NewStore(t, c, tensor.Float64, seed)
-		m, err := memory.MeasureKeys(store, c, seed)
+		m, err := memory.MeasureKeys(t.Context(), store, c, seed)
 		require.NoError(t, err)
 		for _, x := range m.Crosstalk {
 			z := (x.Ratio - 1) / x.Deviation
@@ -144,7 +144,7 @@ func TestPlantedKeys(t *testing.T) {
 	set(writer+".write", []float64{2, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, -1, 0, 0, 0}) // e_0, e_2, -e_1
 	set(reader+".norm", slicesOf(1, matrixOf(c).Dk*matrixOf(c).Dv))
 	set(reader+".read", []float64{1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 5})
-	m, err := memory.MeasureKeys(store, c, 1)
+	m, err := memory.MeasureKeys(t.Context(), store, c, 1)
 	require.NoError(t, err)
 	assert.InDelta(t, 2.0/9, m.Crosstalk[slices.IndexFunc(m.Crosstalk, func(x memory.Crosstalk) bool { return x.Writer == writer && x.Reader == reader })].MeanSquared, 1e-12, "cosines 1, √½ and -√½")
 	for _, s := range m.Sets {
@@ -199,6 +199,6 @@ func storedErrors(store *graph.Store, c models.Spec, name string) []float64 {
 // TestKeysOfOtherStreams: only matrix streams have keys.
 func TestKeysOfOtherStreams(t *testing.T) {
 	c := zoo(t)["vector"]
-	_, err := memory.MeasureKeys(modeltest.NewStore(t, c, tensor.Float32, 1), c, 1)
+	_, err := memory.MeasureKeys(t.Context(), modeltest.NewStore(t, c, tensor.Float32, 1), c, 1)
 	assert.ErrorIs(t, err, check.UnsupportedError{Stream: "vector"})
 }

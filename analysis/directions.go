@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -83,7 +84,7 @@ const tokensPerDirection = 8
 
 // FindDirections looks for sparse directions of an activation on rows of tokens. Every stream has
 // this analysis.
-func FindDirections(store *graph.Store, c models.Spec, rows [][]int32, o DirectionsOptions) (*Directions, error) {
+func FindDirections(ctx context.Context, store *graph.Store, c models.Spec, rows [][]int32, o DirectionsOptions) (*Directions, error) {
 	if len(rows) == 0 {
 		return nil, check.NoPrompt()
 	}
@@ -99,6 +100,9 @@ func FindDirections(store *graph.Store, c models.Spec, rows [][]int32, o Directi
 		s.name = middleStream(known)
 	}
 	for i, ids := range rows {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		run, err := cache.Once(store, c, ids, s.name)
 		if err != nil {
 			return nil, err

@@ -25,7 +25,7 @@ func TestDirectionsOfAModel(t *testing.T) {
 		c := varied(t, zoo(t)[name], func(c *models.Config) { c.Seq = 64 })
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
 		rows := [][]int32{tokensFor(c, 64, 1), tokensFor(c, 64, 2)}
-		d, err := analysis.FindDirections(store, c, rows, analysis.DirectionsOptions{Count: 4})
+		d, err := analysis.FindDirections(t.Context(), store, c, rows, analysis.DirectionsOptions{Count: 4})
 		require.NoError(t, err)
 		require.Len(t, d.Found, 4)
 		assert.Equal(t, 64, d.Tokens)
@@ -81,7 +81,7 @@ func TestEmbeddingIsToldByTheToken(t *testing.T) {
 	c := varied(t, zoo(t)["matrix"], func(c *models.Config) { c.Seq = 64 })
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
 	rows := [][]int32{tokensFor(c, 64, 1), tokensFor(c, 64, 2)}
-	d, err := analysis.FindDirections(store, c, rows, analysis.DirectionsOptions{Count: 4, Name: "embedding.tokens"})
+	d, err := analysis.FindDirections(t.Context(), store, c, rows, analysis.DirectionsOptions{Count: 4, Name: "embedding.tokens"})
 	require.NoError(t, err)
 	for _, share := range []analysis.TokenShare{d.Found[0].Token, d.RandomShare, d.PrincipalShare, d.OwnShare} {
 		assert.InDelta(t, 1, share.All, 1e-9)

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -48,7 +49,7 @@ type HeadsGroup struct {
 // FindHeadSpaces measures whether heads write to disjoint subspaces, from the weights alone. It
 // compares them with the given number of draws of random directions, at least 2, which have a
 // deviation.
-func FindHeadSpaces(store *graph.Store, c models.Spec, draws int) (*HeadSpaces, error) {
+func FindHeadSpaces(ctx context.Context, store *graph.Store, c models.Spec, draws int) (*HeadSpaces, error) {
 	if err := check.AtLeast("draws", 2, draws); err != nil {
 		return nil, err
 	}
@@ -63,25 +64,30 @@ func FindHeadSpaces(store *graph.Store, c models.Spec, draws int) (*HeadSpaces, 
 		if l != c.FirstPass(l) {
 			continue // the same weights
 		}
-		heads, err := newWrittenSpaces(l, f.layerHeads(l))
+		heads, err := newWrittenSpaces(ctx, l, f.layerHeads(l))
 		if err != nil {
 			return nil, err
 		}
-		s.Groups, groups = append(s.Groups, newHeadsGroup(fmt.Sprintf("layer %d", l), heads)), append(groups, heads)
-		all = append(all, heads...)
+		if err := s.addGroup(ctx, fmt.Sprintf("layer %d", l), heads); err != nil {
+			return nil, err
+		}
+		groups, all = append(groups, heads), append(all, heads...)
 	}
 	if c.Layers > 1 {
-		s.Groups, groups = append(s.Groups, newHeadsGroup("all layers", all)), append(groups, all)
+		if err := s.addGroup(ctx, "all layers", all); err != nil {
+			return nil, err
+		}
+		groups = append(groups, all)
 	}
-	return s, s.compareWithDraws(groups)
+	return s, s.compareWithDraws(ctx, groups)
 }
 
 // compareWithDraws fills in what the heads of each group write together, and the same for random
 // directions. Each draw has its own random numbers.
-func (s *HeadSpaces) compareWithDraws(groups [][]writtenSpace) error {
+func (s *HeadSpaces) compareWithDraws(ctx context.Context, groups [][]writtenSpace) error {
 	each := 1 + s.Draws // the heads' own directions, and random ones
 	effective := make([]float64, len(groups)*each)
-	err := numerics.Concurrently(len(effective), func(i int) error {
+	err := numerics.Concurrently(ctx, len(effective), func(i int) error {
 		var draw *rand.Rand
 		if i%each > 0 {
 			draw = rand.New(rand.NewPCG(0, uint64(i)))
@@ -113,9 +119,9 @@ type writtenSpace struct {
 const rankRounding = 1e-7
 
 // newWrittenSpaces returns what each head of a layer writes.
-func newWrittenSpaces(layer int, heads []HeadWeights) ([]writtenSpace, error) {
+func newWrittenSpaces(ctx context.Context, layer int, heads []HeadWeights) ([]writtenSpace, error) {
 	spaces := make([]writtenSpace, len(heads))
-	return spaces, numerics.Concurrently(len(heads), func(h int) (err error) {
+	return spaces, numerics.Concurrently(ctx, len(heads), func(h int) (err error) {
 		spaces[h], err = newWrittenSpace(headName(layer, h), heads[h].O)
 		return err
 	})
@@ -155,15 +161,17 @@ func (w writtenSpace) turned(draw *rand.Rand) *mat.Dense {
 	return rows
 }
 
-// newHeadsGroup fills in what can be computed from single heads and from pairs of them.
-func newHeadsGroup(name string, heads []writtenSpace) HeadsGroup {
+// addGroup adds what can be computed from single heads of a group and from pairs of them.
+func (s *HeadSpaces) addGroup(ctx context.Context, name string, heads []writtenSpace) error {
 	_, d := heads[0].rows.Dims()
-	g := HeadsGroup{Name: name, Heads: len(heads), Dimensions: d, Overlap: overlapOfPairs(heads, d)}
+	overlap, err := overlapOfPairs(ctx, heads, d)
+	g := HeadsGroup{Name: name, Heads: len(heads), Dimensions: d, Overlap: overlap}
 	for _, w := range heads {
 		g.Ranks += w.rank
 		g.EffectiveRanks += newSpectrum(floats.MulTo(make([]float64, len(w.singular)), w.singular, w.singular), d).Effective
 	}
-	return g
+	s.Groups = append(s.Groups, g)
+	return err
 }
 
 // writtenTogether returns the spectrum and the rank of all that heads write together; with
@@ -187,7 +195,7 @@ func writtenTogether(heads []writtenSpace, draw *rand.Rand) (Spectrum, int, erro
 // overlapOfPairs returns the mean overlap over pairs of heads, and its distribution for random
 // subspaces. Overlaps of different pairs are uncorrelated, so the mean's variance is the mean
 // variance over the number of pairs.
-func overlapOfPairs(heads []writtenSpace, d int) Controlled {
+func overlapOfPairs(ctx context.Context, heads []writtenSpace, d int) (Controlled, error) {
 	var pairs [][2]writtenSpace
 	for i, a := range heads {
 		for _, b := range heads[:i] {
@@ -197,7 +205,7 @@ func overlapOfPairs(heads []writtenSpace, d int) Controlled {
 		}
 	}
 	overlaps := make([]float64, len(pairs))
-	numerics.Concurrently(len(pairs), func(i int) error {
+	err := numerics.Concurrently(ctx, len(pairs), func(i int) error {
 		a, b := pairs[i][0], pairs[i][1]
 		size := mat.Norm(numerics.Mul(a.directions, b.directions.T()), 2)
 		overlaps[i] = size * size / float64(min(a.rank, b.rank))
@@ -208,7 +216,7 @@ func overlapOfPairs(heads []writtenSpace, d int) Controlled {
 		mean, deviation := randomOverlap(p[0].rank, p[1].rank, d)
 		random, variance = random+mean, variance+deviation*deviation
 	}
-	return Controlled{numerics.Ratio(floats.Sum(overlaps), n), numerics.Ratio(random, n), numerics.Ratio(math.Sqrt(variance), n)}
+	return Controlled{numerics.Ratio(floats.Sum(overlaps), n), numerics.Ratio(random, n), numerics.Ratio(math.Sqrt(variance), n)}, err
 }
 
 // Table lists the groups.

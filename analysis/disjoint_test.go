@@ -24,7 +24,7 @@ func TestHeadSpaces(t *testing.T) {
 			w[i] = to(i/12, i%12)
 		}
 		copy(store.Param("blocks.0.attention.o").Value.Float64s(), w)
-		s, err := analysis.FindHeadSpaces(store, c, 50)
+		s, err := analysis.FindHeadSpaces(t.Context(), store, c, 50)
 		require.NoError(t, err)
 		return s
 	}
@@ -65,7 +65,7 @@ func TestHeadSpaces(t *testing.T) {
 // TestHeadSpacesOfKeys: a matrix stream's head writes along one key.
 func TestHeadSpacesOfKeys(t *testing.T) {
 	c := zoo(t)["matrix"]
-	s, err := analysis.FindHeadSpaces(modeltest.PerturbedStore(t, c, tensor.Float32), c, 4)
+	s, err := analysis.FindHeadSpaces(t.Context(), modeltest.PerturbedStore(t, c, tensor.Float32), c, 4)
 	require.NoError(t, err)
 	assert.Equal(t, c.HeadCount(), s.Groups[0].Ranks)
 	assert.Equal(t, min(c.HeadCount(), s.Groups[0].Dimensions), s.Groups[0].Rank)

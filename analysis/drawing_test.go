@@ -56,7 +56,7 @@ func drawables(t *testing.T, c models.Spec) map[string]drawable {
 	add("lens map", lenses, err)
 	patterns, err := analysis.Patterns(run, 0)
 	add("patterns", patterns, err)
-	scores, err := analysis.InductionScores(store, c, 2, 2, 1)
+	scores, err := analysis.InductionScores(t.Context(), store, c, 2, 2, 1)
 	add("induction", scores, err)
 	heads, err := ablateHeads(store, c, ids, loss)
 	add("ablate heads", heads, err)
@@ -64,9 +64,9 @@ func drawables(t *testing.T, c models.Spec) map[string]drawable {
 	add("ablate writers", writers, err)
 	one, err := ablate(store, c, ids, []string{"embedding.tokens"}, cache.At{"token": 1}, loss)
 	add("ablate", one, err)
-	streams, err := analysis.PatchStream(store, c, ids, other, loss)
+	streams, err := analysis.PatchStream(t.Context(), store, c, ids, other, loss)
 	add("patch stream", streams, err)
-	patched, err := analysis.PatchHeads(store, c, ids, other, loss)
+	patched, err := analysis.PatchHeads(t.Context(), store, c, ids, other, loss)
 	add("patch heads", patched, err)
 	return all
 }

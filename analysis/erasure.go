@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"context"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -60,7 +61,7 @@ type Eraser struct {
 func (e Eraser) Name() string { return stream.PartName(e.Site, e.Part, e.Index) }
 
 // MeasureErasure measures all heads and neurons of a model.
-func MeasureErasure(store *graph.Store, c models.Spec) (*Erasure, error) {
+func MeasureErasure(ctx context.Context, store *graph.Store, c models.Spec) (*Erasure, error) {
 	f, err := Fold(store, c)
 	if err != nil {
 		return nil, err
@@ -71,6 +72,9 @@ func MeasureErasure(store *graph.Store, c models.Spec) (*Erasure, error) {
 		e.HeadDimensions = d
 	}
 	for l := range f.c.Depth() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		layer := LayerErasure{Heads: f.headErasure(l), Neurons: []float64{}}
 		if f.c.Shape().Has(stream.FeedForward) {
 			layer.Neurons, layer.FeedForward = f.neuronErasure(l)

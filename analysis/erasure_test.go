@@ -35,7 +35,7 @@ func TestErasureAgainstNumpy(t *testing.T) {
 	}
 	numpy(t, &want)
 	p := gpt2(t)
-	e, err := analysis.MeasureErasure(p.Store, p.Spec)
+	e, err := analysis.MeasureErasure(t.Context(), p.Store, p.Spec)
 	require.NoError(t, err)
 	require.Len(t, e.Layers, len(want.Neurons.Cosine))
 	for l, layer := range e.Layers {
@@ -72,7 +72,7 @@ func TestErasureOfMatrixStreams(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := all[name]
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
-			e, err := analysis.MeasureErasure(store, c)
+			e, err := analysis.MeasureErasure(t.Context(), store, c)
 			require.NoError(t, err)
 			for l := range c.Layers {
 				checkMatrixNeurons(t, c, store, l, e.Layers[l])
@@ -146,7 +146,7 @@ func TestErasureOfVectorStreams(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := all[name]
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
-			e, err := analysis.MeasureErasure(store, c)
+			e, err := analysis.MeasureErasure(t.Context(), store, c)
 			require.NoError(t, err)
 			for l := range c.Layers {
 				a, f := fmt.Sprintf("blocks.%d.attention", l), fmt.Sprintf("blocks.%d.feedforward", l)
@@ -175,17 +175,17 @@ func TestWeightsOfAttentionAlone(t *testing.T) {
 	for _, name := range []string{"vector/attention-only", "matrix/attention-only"} {
 		c := zoo(t)[name]
 		store := modeltest.PerturbedStore(t, c, tensor.Float32)
-		e, err := analysis.MeasureErasure(store, c)
+		e, err := analysis.MeasureErasure(t.Context(), store, c)
 		require.NoError(t, err)
 		assert.Len(t, e.Layers[1].Heads, c.HeadCount())
 		assert.Empty(t, e.Layers[1].Neurons)
 		assert.Len(t, e.Figures(), 1)
-		s, err := analysis.FindSubspaces(store, c)
+		s, err := analysis.FindSubspaces(t.Context(), store, c)
 		require.NoError(t, err)
 		assert.Len(t, s.Figures()[0].(figure.Lines).Series, 2, "attention reads and writes")
 	}
 	c := zoo(t)["matrix/attention-only"]
-	_, err := memory.MeasureKeys(modeltest.PerturbedStore(t, c, tensor.Float32), c, 1)
+	_, err := memory.MeasureKeys(t.Context(), modeltest.PerturbedStore(t, c, tensor.Float32), c, 1)
 	assert.NoError(t, err)
 }
 
@@ -214,7 +214,7 @@ func TestPlantedEraser(t *testing.T) {
 			w2.Set(neuron, i, -0.3*w1.At(i, neuron))
 		}
 		require.NoError(t, graph.SetFloat64s(store.Param(f+".w2").Value, w2.RawMatrix().Data))
-		e, err := analysis.MeasureErasure(store, c)
+		e, err := analysis.MeasureErasure(t.Context(), store, c)
 		require.NoError(t, err)
 		found := e.Strongest(1)[0]
 		assert.Equal(t, "blocks.1.feedforward neuron 5", found.Name())
@@ -270,9 +270,9 @@ func integrate(from, to float64, f func(x float64) float64) float64 {
 // TestErasureErrors: a stream without it says so.
 func TestErasureErrors(t *testing.T) {
 	c := unsupporting(t, weighted)
-	_, err := analysis.MeasureErasure(modeltest.NewStore(t, c, tensor.Float32, 1), c)
+	_, err := analysis.MeasureErasure(t.Context(), modeltest.NewStore(t, c, tensor.Float32, 1), c)
 	assert.ErrorIs(t, err, check.UnsupportedError{Stream: c.Stream.Name()})
-	fresh, err := analysis.MeasureErasure(modeltest.NewStore(t, zoo(t)["vector"], tensor.Float32, 1), zoo(t)["vector"])
+	fresh, err := analysis.MeasureErasure(t.Context(), modeltest.NewStore(t, zoo(t)["vector"], tensor.Float32, 1), zoo(t)["vector"])
 	require.NoError(t, err)
 	checkResult(t, fresh)
 }

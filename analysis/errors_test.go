@@ -47,7 +47,7 @@ func TestErrorMessages(t *testing.T) {
 			return err
 		},
 		"fdr: want a rate above 0, at most 1, or 0 for 0.05, got 2": func() error {
-			_, err := analysis.Wire(store, c, analysis.WiringOptions{FDR: 2})
+			_, err := analysis.Wire(t.Context(), store, c, analysis.WiringOptions{FDR: 2})
 			return err
 		},
 		"prompt: want at least 1 token, got none": func() error { _, err := analysis.Run(store, c, nil); return err },
@@ -56,27 +56,27 @@ func TestErrorMessages(t *testing.T) {
 			return err
 		},
 		"row 1: want at least 2 tokens, so that one has a successor, got 1": func() error {
-			_, err := analysis.MeasurePaths(store, c, [][]int32{ids, ids[:1]}, analysis.PathOptions{})
+			_, err := analysis.MeasurePaths(t.Context(), store, c, [][]int32{ids, ids[:1]}, analysis.PathOptions{})
 			return err
 		},
 		"tokens: want at least 64 for 4 directions, half to find them and half to measure them, got 4": func() error {
-			_, err := analysis.FindDirections(store, c, [][]int32{ids}, analysis.DirectionsOptions{Count: 4})
+			_, err := analysis.FindDirections(t.Context(), store, c, [][]int32{ids}, analysis.DirectionsOptions{Count: 4})
 			return err
 		},
 		"draws: want at least 2, got 1": func() error {
-			_, err := analysis.FindHeadSpaces(store, c, 1)
+			_, err := analysis.FindHeadSpaces(t.Context(), store, c, 1)
 			return err
 		},
 		`with: want zero, mean or resample, got "median"`: func() error {
-			_, err := analysis.NewAblations(store, c, [][]int32{ids}, nil, "median")
+			_, err := analysis.NewAblations(t.Context(), store, c, [][]int32{ids}, nil, "median")
 			return err
 		},
 		"with resample: want at least 2 rows of text, of which one lends its values to another, got 1": func() error {
-			_, err := analysis.NewAblations(store, c, [][]int32{ids}, nil, analysis.ReplaceResample)
+			_, err := analysis.NewAblations(t.Context(), store, c, [][]int32{ids}, nil, analysis.ReplaceResample)
 			return err
 		},
 		"with resample: want rows of as many tokens, got rows of 4 and 3": func() error {
-			_, err := analysis.NewAblations(store, c, [][]int32{ids, ids[:3]}, nil, analysis.ReplaceResample)
+			_, err := analysis.NewAblations(t.Context(), store, c, [][]int32{ids, ids[:3]}, nil, analysis.ReplaceResample)
 			return err
 		},
 		"model: want a Spec that Config.Resolve made, got the zero value": func() error {
@@ -84,7 +84,7 @@ func TestErrorMessages(t *testing.T) {
 			return err
 		},
 		"corrupt: want as many tokens as the clean prompt has, 4, got 3": func() error {
-			_, err := analysis.PatchStream(store, c, ids, ids[:3], analysis.NextTokenLoss())
+			_, err := analysis.PatchStream(t.Context(), store, c, ids, ids[:3], analysis.NextTokenLoss())
 			return err
 		},
 	} {

@@ -186,7 +186,7 @@ func TestInductionAgainstNumpy(t *testing.T) {
 	}
 	numpy(t, &want)
 	p := gpt2(t)
-	scores, err := analysis.HeadScoresOn(p.Store, p.Spec, want.Induction.Tokens, 1)
+	scores, err := analysis.HeadScoresOn(t.Context(), p.Store, p.Spec, want.Induction.Tokens, 1)
 	require.NoError(t, err)
 	for l := range want.Induction.Induction {
 		assert.InDeltaSlice(t, want.Induction.Induction[l], scores.Induction[l], 1e-6)

@@ -16,7 +16,7 @@ import (
 func TestWiringOfWholeSites(t *testing.T) {
 	c := zoo(t)["hieragg"]
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)
-	w, err := analysis.Wire(store, c, analysis.WiringOptions{Whole: true, FDR: 1})
+	w, err := analysis.Wire(t.Context(), store, c, analysis.WiringOptions{Whole: true, FDR: 1})
 	require.NoError(t, err)
 	want := []figure.WiringNode{
 		{Name: "embedding", Layer: 0}, {Name: "positions", Layer: 0},

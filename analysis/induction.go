@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 
@@ -41,7 +42,7 @@ func (s *HeadScores) Chance() (induction, previous float64) {
 
 // InductionScores measures the heads of a model on rows of period random tokens, drawn from the
 // seed and repeated once. BOS is not drawn if it masks the tokens before it.
-func InductionScores(store *graph.Store, c models.Spec, period, rows int, seed uint64) (*HeadScores, error) {
+func InductionScores(ctx context.Context, store *graph.Store, c models.Spec, period, rows int, seed uint64) (*HeadScores, error) {
 	if period < 2 || rows < 1 {
 		return nil, check.Value("induction", "a period of at least 2 tokens and a row", fmt.Sprintf("%d and %d", period, rows))
 	}
@@ -51,7 +52,7 @@ func InductionScores(store *graph.Store, c models.Spec, period, rows int, seed u
 			ids[i] = (id + 1) % int32(c.Vocab)
 		}
 	}
-	return headScoresOn(store, c, ids, rows)
+	return headScoresOn(ctx, store, c, ids, rows)
 }
 
 // RepeatedTokens draws rows of [r, r], r being period tokens below vocab, so that each row has
@@ -73,7 +74,7 @@ func RepeatedTokens(vocab, period, rows int, seed uint64) []int32 {
 }
 
 // headScoresOn measures the heads on given rows, each of which repeats its first half.
-func headScoresOn(store *graph.Store, c models.Spec, ids []int32, rows int) (*HeadScores, error) {
+func headScoresOn(ctx context.Context, store *graph.Store, c models.Spec, ids []int32, rows int) (*HeadScores, error) {
 	if rows < 1 || len(ids) == 0 || len(ids)%(2*rows) != 0 {
 		return nil, check.Valuef("induction", fmt.Sprintf("%d tokens", len(ids)), "%d rows of two halves", rows)
 	}
@@ -88,6 +89,9 @@ func headScoresOn(store *graph.Store, c models.Spec, ids []int32, rows int) (*He
 	}
 	scores := &HeadScores{Period: run.Seq / 2, Rows: rows}
 	for l := range run.Model().Spec().Depth() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		scores.addLayer(run, l)
 	}
 	return scores, nil

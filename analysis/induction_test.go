@@ -44,7 +44,7 @@ func TestInductionHead(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, losses, row.task.Steps)
 			t.Logf("loss %.3f at first, %.3f at last", losses[0], losses[len(losses)-1])
-			scores, err := analysis.InductionScores(store, model, row.period, 8, 1)
+			scores, err := analysis.InductionScores(t.Context(), store, model, row.period, 8, 1)
 			require.NoError(t, err)
 			layer, head, score := scores.Strongest()
 			t.Logf("induction head %d of layer %d: %.3f", head, layer, score)
@@ -88,7 +88,7 @@ func TestInductionOfRandomModel(t *testing.T) {
 	for name, c := range few(t) {
 		c := varied(t, c, func(c *models.Config) { c.Seq = 24 })
 		store := modeltest.NewStore(t, c, tensor.Float32, 1)
-		scores, err := analysis.InductionScores(store, c, 12, 4, 1)
+		scores, err := analysis.InductionScores(t.Context(), store, c, 12, 4, 1)
 		require.NoError(t, err, name)
 		require.Len(t, scores.Induction, c.Layers)
 		_, _, score := scores.Strongest()
@@ -106,7 +106,7 @@ func TestInductionByChance(t *testing.T) {
 		p := store.Param(fmt.Sprintf("blocks.%d.attention.qkv", l))
 		require.NoError(t, graph.SetFloat64s(p.Value, make([]float64, p.Size())))
 	}
-	scores, err := analysis.InductionScores(store, c, 12, 2, 1)
+	scores, err := analysis.InductionScores(t.Context(), store, c, 12, 2, 1)
 	require.NoError(t, err)
 	induction, previous := scores.Chance()
 	for l := range scores.Induction {
@@ -121,7 +121,7 @@ func TestInductionByChance(t *testing.T) {
 func TestInductionWithDocuments(t *testing.T) {
 	c := varied(t, zoo(t)["vector/documents"], func(c *models.Config) { c.Vocab, c.BOS, c.Seq = 3, 1, 40 })
 	store := modeltest.NewStore(t, c, tensor.Float32, 1)
-	masked, err := analysis.InductionScores(store, c, 20, 2, 1)
+	masked, err := analysis.InductionScores(t.Context(), store, c, 20, 2, 1)
 	require.NoError(t, err)
 	ids := analysis.RepeatedTokens(3, 20, 2, 1)
 	require.Contains(t, ids, int32(1))
@@ -131,7 +131,7 @@ func TestInductionWithDocuments(t *testing.T) {
 		}
 	}
 	unmasked := varied(t, c, func(c *models.Config) { c.MaskDocuments = false })
-	want, err := analysis.HeadScoresOn(store, unmasked, ids, 2)
+	want, err := analysis.HeadScoresOn(t.Context(), store, unmasked, ids, 2)
 	require.NoError(t, err)
 	assert.Equal(t, want, masked)
 }
@@ -154,11 +154,11 @@ func TestRepeatedTokens(t *testing.T) {
 func TestInductionErrors(t *testing.T) {
 	c := zoo(t)["vector"]
 	store := modeltest.NewStore(t, c, tensor.Float32, 1)
-	_, err := analysis.InductionScores(store, c, 1, 1, 0)
+	_, err := analysis.InductionScores(t.Context(), store, c, 1, 1, 0)
 	assert.ErrorIs(t, err, check.ValueError{Name: "induction", Got: "1 and 1"})
-	_, err = analysis.HeadScoresOn(store, c, []int32{1, 2, 3}, 1)
+	_, err = analysis.HeadScoresOn(t.Context(), store, c, []int32{1, 2, 3}, 1)
 	assert.ErrorIs(t, err, check.ValueError{Name: "induction", Got: "3 tokens"})
-	_, err = analysis.InductionScores(store, c, 5, 1, 0)
+	_, err = analysis.InductionScores(t.Context(), store, c, 5, 1, 0)
 	assert.ErrorIs(t, err, check.ValueError{Name: "run", Got: "10"})
 	run, _ := decompose(t, c, tensor.Float32)
 	_, err = analysis.Patterns(run, 4)

@@ -1,6 +1,7 @@
 package analysis_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -18,27 +19,27 @@ import (
 
 // ablateHeads, ablateWriters and ablate set activations to 0 in one row of tokens.
 func ablateHeads(store *graph.Store, c models.Spec, ids []int32, m analysis.Metric) (*analysis.Sweep, error) {
-	a, err := analysis.NewAblations(store, c, [][]int32{ids}, nil, analysis.ReplaceZero)
+	a, err := analysis.NewAblations(context.Background(), store, c, [][]int32{ids}, nil, analysis.ReplaceZero)
 	if err != nil {
 		return nil, err
 	}
-	return a.Heads(0, m)
+	return a.Heads(context.Background(), 0, m)
 }
 
 func ablateWriters(store *graph.Store, c models.Spec, ids []int32, m analysis.Metric) (*analysis.Sweep, error) {
-	a, err := analysis.NewAblations(store, c, [][]int32{ids}, nil, analysis.ReplaceZero)
+	a, err := analysis.NewAblations(context.Background(), store, c, [][]int32{ids}, nil, analysis.ReplaceZero)
 	if err != nil {
 		return nil, err
 	}
-	return a.Writers(0, m)
+	return a.Writers(context.Background(), 0, m)
 }
 
 func ablate(store *graph.Store, c models.Spec, ids []int32, patterns []string, at cache.At, m analysis.Metric) (*analysis.Sweep, error) {
-	a, err := analysis.NewAblations(store, c, [][]int32{ids}, patterns, analysis.ReplaceZero)
+	a, err := analysis.NewAblations(context.Background(), store, c, [][]int32{ids}, patterns, analysis.ReplaceZero)
 	if err != nil {
 		return nil, err
 	}
-	return a.Together(0, at, m)
+	return a.Together(context.Background(), 0, at, m)
 }
 
 // TestAblation: for every stream, the effect of a head is the loss with its output set to 0 minus
@@ -99,21 +100,21 @@ func TestAblationsByOtherValues(t *testing.T) {
 		}
 	}
 	for with, values := range map[analysis.Replacement][]float64{"": make([]float64, len(mean)), analysis.ReplaceMean: mean, analysis.ReplaceResample: head[0]} {
-		a, err := analysis.NewAblations(store, c, rows, nil, with)
+		a, err := analysis.NewAblations(t.Context(), store, c, rows, nil, with)
 		require.NoError(t, err)
-		heads, err := a.Heads(2, metric)
+		heads, err := a.Heads(t.Context(), 2, metric)
 		require.NoError(t, err)
 		run, err := r.Run(rows[2], cache.Set(name, cache.At{"head": 2}, values))
 		require.NoError(t, err)
 		want, err := metric.Of(run)
 		require.NoError(t, err)
 		assert.InDelta(t, want-heads.Baseline, heads.Effect[c.Layers-1][2], 1e-12, with)
-		restored, err := a.Restored(2, metric)
+		restored, err := a.Restored(t.Context(), 2, metric)
 		require.NoError(t, err)
 		checkRestored(t, a, c, rows[2], restored)
-		a, err = analysis.NewAblations(store, c, rows, []string{name}, with)
+		a, err = analysis.NewAblations(t.Context(), store, c, rows, []string{name}, with)
 		require.NoError(t, err)
-		one, err := a.Together(2, cache.At{"head": 2}, metric)
+		one, err := a.Together(t.Context(), 2, cache.At{"head": 2}, metric)
 		require.NoError(t, err)
 		assert.InDelta(t, heads.Effect[c.Layers-1][2], one.Effect[0][0], 1e-12, with)
 	}
@@ -122,16 +123,16 @@ func TestAblationsByOtherValues(t *testing.T) {
 // checkRestored: without all heads the metric equals the metric with all activations replaced
 // together. In a model with a single head, giving it back restores what its ablation takes away.
 func checkRestored(t *testing.T, a *analysis.Ablations, c models.Spec, ids []int32, restored *analysis.Sweep) {
-	none, err := a.Together(2, nil, analysis.NextTokenLoss())
+	none, err := a.Together(t.Context(), 2, nil, analysis.NextTokenLoss())
 	require.NoError(t, err)
 	assert.InDelta(t, none.Baseline+none.Effect[0][0], restored.Baseline, 1e-12)
 	assert.Len(t, restored.Effect, c.Layers)
 	one := varied(t, c, func(c *models.Config) { c.Layers, c.Attention.Heads = 1, 1 })
-	alone, err := analysis.NewAblations(modeltest.PerturbedStore(t, one, tensor.Float64), one, [][]int32{ids}, nil, "")
+	alone, err := analysis.NewAblations(t.Context(), modeltest.PerturbedStore(t, one, tensor.Float64), one, [][]int32{ids}, nil, "")
 	require.NoError(t, err)
-	cut, err := alone.Heads(0, analysis.NextTokenLoss())
+	cut, err := alone.Heads(t.Context(), 0, analysis.NextTokenLoss())
 	require.NoError(t, err)
-	back, err := alone.Restored(0, analysis.NextTokenLoss())
+	back, err := alone.Restored(t.Context(), 0, analysis.NextTokenLoss())
 	require.NoError(t, err)
 	assert.InDelta(t, -cut.Effect[0][0], back.Effect[0][0], 1e-12)
 }
@@ -146,7 +147,7 @@ func TestPatching(t *testing.T) {
 		clean := tokensFor(c, c.Seq, 6)
 		corrupt := append([]int32(nil), clean...)
 		corrupt[2] = (corrupt[2] + 1) % int32(c.Vocab)
-		p, err := analysis.PatchStream(store, c, clean, corrupt, analysis.LogitOf(c.Seq-2, 1, 2))
+		p, err := analysis.PatchStream(t.Context(), store, c, clean, corrupt, analysis.LogitOf(c.Seq-2, 1, 2))
 		require.NoError(t, err, name)
 		require.Equal(t, "embedding.out", p.Rows[0])
 		assert.InDelta(t, 1, p.Effect[0][2], 1e-9, "%s: the embedding of what differs", name)
@@ -159,7 +160,7 @@ func TestPatching(t *testing.T) {
 			assert.InDelta(t, 0, row[c.Seq-1], 1e-9, "%s: %s after the token measured", name, p.Rows[i])
 			assert.InDelta(t, 0, row[0], 1e-9, "%s: %s before what differs", name, p.Rows[i])
 		}
-		heads, err := analysis.PatchHeads(store, c, clean, corrupt, analysis.LogitOf(c.Seq-2, 1, -1))
+		heads, err := analysis.PatchHeads(t.Context(), store, c, clean, corrupt, analysis.LogitOf(c.Seq-2, 1, -1))
 		require.NoError(t, err)
 		checkPatchedHead(t, store, c, [2][]int32{clean, corrupt}, heads)
 	}
@@ -197,9 +198,9 @@ func TestInterventionErrors(t *testing.T) {
 	assert.ErrorIs(t, err, check.ValueError{Name: "prompt", Got: "none"})
 	_, err = ablateHeads(store, c, ids, analysis.Metric{Name: "mine"})
 	assert.ErrorIs(t, err, check.ValueError{Name: `metric "mine"`})
-	_, err = analysis.PatchStream(store, c, ids, ids[:3], analysis.NextTokenLoss())
+	_, err = analysis.PatchStream(t.Context(), store, c, ids, ids[:3], analysis.NextTokenLoss())
 	assert.ErrorIs(t, err, check.ValueError{Name: "corrupt", Got: "3"})
-	_, err = analysis.PatchHeads(store, c, ids, ids, analysis.NextTokenLoss())
+	_, err = analysis.PatchHeads(t.Context(), store, c, ids, ids, analysis.NextTokenLoss())
 	assert.ErrorIs(t, err, check.ValueError{Name: "corrupt", Want: "a prompt that changes the loss of the next token"})
 	_, err = ablateHeads(store, c, ids[:1], analysis.NextTokenLoss())
 	assert.ErrorIs(t, err, check.ValueError{Name: "loss", Got: "1"})

@@ -110,7 +110,7 @@ func TestVirtualWeightsOfKeys(t *testing.T) {
 	for name, c := range configs {
 		t.Run(name, func(t *testing.T) {
 			m := rmt{t, modeltest.PerturbedStore(t, c, tensor.Float64), c, matrixOf(c)}
-			wiring, err := analysis.Wire(m.store, c, analysis.WiringOptions{FDR: 1})
+			wiring, err := analysis.Wire(t.Context(), m.store, c, analysis.WiringOptions{FDR: 1})
 			require.NoError(t, err)
 			requireResult(t, wiring)
 			for i, writer := range wiring.Scores.Rows {
@@ -180,7 +180,7 @@ func TestMeanGainsLoseWeights(t *testing.T) {
 // TestKeyLabels: a map of keys says whose they are, and as what attention reads with them.
 func TestKeyLabels(t *testing.T) {
 	m := newRMT(t)
-	keys, err := memory.MeasureKeys(m.store, m.c, 1)
+	keys, err := memory.MeasureKeys(t.Context(), m.store, m.c, 1)
 	require.NoError(t, err)
 	var rows, columns []string
 	for _, f := range keys.Figures() {

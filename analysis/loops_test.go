@@ -1,6 +1,7 @@
 package analysis_test
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
@@ -49,22 +50,26 @@ func text(t *testing.T, v any) string {
 func loopAnalyses(ids []int32) map[string]func(*graph.Store, models.Spec) (any, error) {
 	return map[string]func(*graph.Store, models.Spec) (any, error){
 		"circuits": func(s *graph.Store, c models.Spec) (any, error) {
-			circuits, err := analysis.FindCircuits(s, c, analysis.CircuitOptions{})
+			circuits, err := analysis.FindCircuits(context.Background(), s, c, analysis.CircuitOptions{})
 			if err != nil {
 				return nil, err
 			}
 			return circuits.Heads, nil
 		},
-		"composition": func(s *graph.Store, c models.Spec) (any, error) { return analysis.Compose(s, c, nil) },
-		"erasure":     func(s *graph.Store, c models.Spec) (any, error) { return analysis.MeasureErasure(s, c) },
+		"composition": func(s *graph.Store, c models.Spec) (any, error) {
+			return analysis.Compose(context.Background(), s, c, nil)
+		},
+		"erasure": func(s *graph.Store, c models.Spec) (any, error) {
+			return analysis.MeasureErasure(context.Background(), s, c)
+		},
 		"wiring": func(s *graph.Store, c models.Spec) (any, error) {
-			return analysis.Wire(s, c, analysis.WiringOptions{FDR: 1})
+			return analysis.Wire(context.Background(), s, c, analysis.WiringOptions{FDR: 1})
 		},
 		"heads": func(s *graph.Store, c models.Spec) (any, error) {
 			return ablateHeads(s, c, ids, analysis.NextTokenLoss())
 		},
 		"paths": func(s *graph.Store, c models.Spec) (any, error) {
-			return analysis.MeasurePaths(s, c, [][]int32{ids}, analysis.PathOptions{})
+			return analysis.MeasurePaths(context.Background(), s, c, [][]int32{ids}, analysis.PathOptions{})
 		},
 		"tensor product": func(s *graph.Store, c models.Spec) (any, error) {
 			p, err := analysis.RunTensorProduct(s, c, ids, 3, 1)

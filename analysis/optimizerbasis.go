@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -52,7 +53,7 @@ type OptimizerOptions struct {
 // CompareOptimizers trains on the next tokens of one row of ids, which is the same at each step,
 // with four optimizers: plain SGD with the norms' gains held at 1; SGD that also trains the gains,
 // whose entries depend on the basis; Adam (betas .9, .95) and AdamW (decay .1) with gains held.
-func CompareOptimizers(store *graph.Store, c models.Spec, ids []int32, o OptimizerOptions) (*OptimizerBasis, error) {
+func CompareOptimizers(ctx context.Context, store *graph.Store, c models.Spec, ids []int32, o OptimizerOptions) (*OptimizerBasis, error) {
 	if err := o.resolve(c, ids); err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func CompareOptimizers(store *graph.Store, c models.Spec, ids []int32, o Optimiz
 	}
 	b := &OptimizerBasis{Stream: c.Stream.Name(), Space: o.Space, Norm: c.Norm, Steps: o.Steps}
 	for _, t := range trainings() {
-		run, err := t.run(model, c, ids, o)
+		run, err := t.run(ctx, model, c, ids, o)
 		if err != nil {
 			return nil, err
 		}

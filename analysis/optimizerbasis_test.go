@@ -35,7 +35,7 @@ func TestOptimizerBasis(t *testing.T) {
 			store := modeltest.PerturbedStore(t, c, tensor.Float32)
 			before := modeltest.Values(store)
 			o.Steps, o.Threads = 10, 1
-			b, err := analysis.CompareOptimizers(store, c, tokensFor(c, c.Seq, 3), o)
+			b, err := analysis.CompareOptimizers(t.Context(), store, c, tokensFor(c, c.Seq, 3), o)
 			require.NoError(t, err)
 			assert.Equal(t, before, modeltest.Values(store))
 			require.Len(t, b.Runs, 4)
@@ -74,12 +74,12 @@ func TestOptimizerBasisErrors(t *testing.T) {
 		models.ErrNoParameters:                             {ids: []int32{1, 2}},
 		check.ValueError{Name: "space", Got: `"x"`}:        {ids: []int32{1, 2}, o: analysis.OptimizerOptions{RotationOptions: analysis.RotationOptions{Space: "x"}}},
 	} {
-		_, err := analysis.CompareOptimizers(nil, c, call.ids, call.o)
+		_, err := analysis.CompareOptimizers(t.Context(), nil, c, call.ids, call.o)
 		assert.ErrorIs(t, err, want)
 	}
 	other := unsupporting(t, rotatable)
-	_, err := analysis.CompareOptimizers(nil, other, []int32{1, 2}, analysis.OptimizerOptions{})
+	_, err := analysis.CompareOptimizers(t.Context(), nil, other, []int32{1, 2}, analysis.OptimizerOptions{})
 	assert.ErrorIs(t, err, check.UnsupportedError{Stream: other.Stream.Name()})
-	_, err = analysis.CompareOptimizers(modeltest.NewStore(t, c, tensor.Float32, 0), c, make([]int32, c.Seq+2), analysis.OptimizerOptions{})
+	_, err = analysis.CompareOptimizers(t.Context(), modeltest.NewStore(t, c, tensor.Float32, 0), c, make([]int32, c.Seq+2), analysis.OptimizerOptions{})
 	assert.ErrorContains(t, err, "want at most 9 tokens a row")
 }

@@ -33,7 +33,7 @@ func trainings() []training {
 }
 
 // run trains a model and its rotated copy.
-func (t training) run(model *graph.Store, c models.Spec, ids []int32, o OptimizerOptions) (OptimizerRun, error) {
+func (t training) run(ctx context.Context, model *graph.Store, c models.Spec, ids []int32, o OptimizerOptions) (OptimizerRun, error) {
 	run := OptimizerRun{Optimizer: t.name, Rate: t.rate}
 	rotation, err := drawRotation(c, o.RotationOptions)
 	if err != nil {
@@ -47,7 +47,7 @@ func (t training) run(model *graph.Store, c models.Spec, ids []int32, o Optimize
 		defer pair[i].Close()
 	}
 	for s := range o.Steps + 1 {
-		if err := run.compare(pair); err != nil {
+		if err := run.compare(ctx, pair); err != nil {
 			return run, err
 		}
 		for _, l := range pair {
@@ -89,12 +89,12 @@ func (t training) update(l *learner.Learner) error {
 }
 
 // compare runs both models and notes their losses and how far their logits are apart.
-func (r *OptimizerRun) compare(pair [2]*learner.Learner) error {
+func (r *OptimizerRun) compare(ctx context.Context, pair [2]*learner.Learner) error {
 	var losses [2]float64
 	var logits [2][]float64
 	for i, l := range pair {
 		var err error
-		if losses[i], err = l.Gradient(context.Background()); err != nil {
+		if losses[i], err = l.Gradient(ctx); err != nil {
 			return err
 		}
 		values, err := graph.Value(l.Program().Logits)

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -30,12 +31,12 @@ type Patching struct {
 // for each site, a column for each token. A feed-forward works on each token alone, so patching the
 // stream after it would show the same. In streams that carry more than h (cells, a group's input)
 // only h is patched.
-func PatchStream(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
+func PatchStream(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
 	p, err := streamPlaces(store, c, len(clean))
 	if err != nil {
 		return nil, err
 	}
-	return p.patch(store, c, clean, corrupt, m)
+	return p.patch(ctx, store, c, clean, corrupt, m)
 }
 
 func streamPlaces(store *graph.Store, c models.Spec, tokens int) (places, error) {
@@ -51,8 +52,8 @@ func streamPlaces(store *graph.Store, c models.Spec, tokens int) (places, error)
 
 // PatchHeads patches each head's output at all tokens: one row for each layer, one column for each
 // head.
-func PatchHeads(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
-	return headPlaces(c).patch(store, c, clean, corrupt, m)
+func PatchHeads(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
+	return headPlaces(c).patch(ctx, store, c, clean, corrupt, m)
 }
 
 func headPlaces(c models.Spec) places {
@@ -68,7 +69,7 @@ type places struct {
 	names       []string
 }
 
-func (p places) patch(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
+func (p places) patch(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
 	if err := checkPair(clean, corrupt); err != nil {
 		return nil, err
 	}
@@ -81,12 +82,12 @@ func (p places) patch(store *graph.Store, c models.Spec, clean, corrupt []int32,
 		return nil, err
 	}
 	defer result.close()
-	own, err := result.values(clean, [][]cache.Intervention{nil}) // by the program of the corrupt runs, for the same rounding
+	own, err := result.values(ctx, clean, [][]cache.Intervention{nil}) // by the program of the corrupt runs, for the same rounding
 	if err != nil {
 		return nil, err
 	}
 	result.Clean = own[0]
-	err = result.run(corrupt, p.names, func(name string, column int) cache.Intervention {
+	err = result.run(ctx, corrupt, p.names, func(name string, column int) cache.Intervention {
 		return cache.Patch(name, cache.At{p.axis: column}, from)
 	})
 	if err != nil {
@@ -131,20 +132,20 @@ func (p *Patching) normalise() error {
 //
 // Two runs and one backward pass give all places, where patching needs a run for each. It is exact
 // where what follows the place is linear. LogitOf must have made the metric.
-func AttributionPatchStream(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
+func AttributionPatchStream(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
 	p, err := streamPlaces(store, c, len(clean))
 	if err != nil {
 		return nil, err
 	}
-	return p.attribute(store, c, clean, corrupt, m)
+	return p.attribute(ctx, store, c, clean, corrupt, m)
 }
 
 // AttributionPatchHeads does what PatchHeads does, to first order (see AttributionPatchStream).
-func AttributionPatchHeads(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
-	return headPlaces(c).attribute(store, c, clean, corrupt, m)
+func AttributionPatchHeads(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
+	return headPlaces(c).attribute(ctx, store, c, clean, corrupt, m)
 }
 
-func (p places) attribute(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
+func (p places) attribute(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
 	if err := checkPair(clean, corrupt); err != nil {
 		return nil, err
 	}
@@ -159,6 +160,9 @@ func (p places) attribute(store *graph.Store, c models.Spec, clean, corrupt []in
 	var runs [2]*cache.Cache // clean, corrupt
 	var metrics [2]float64
 	for i, ids := range [][]int32{clean, corrupt} {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if runs[i], err = r.Run(ids); err != nil {
 			return nil, err
 		}

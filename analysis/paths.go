@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -71,7 +72,7 @@ type PathOptions struct {
 
 // MeasurePaths measures, on rows of tokens, how much of a model's loss the paths through its
 // sublayers remove. Every stream has this analysis.
-func MeasurePaths(store *graph.Store, c models.Spec, rows [][]int32, o PathOptions) (*PathExpansion, error) {
+func MeasurePaths(ctx context.Context, store *graph.Store, c models.Spec, rows [][]int32, o PathOptions) (*PathExpansion, error) {
 	if len(rows) == 0 {
 		return nil, check.NoPrompt()
 	}
@@ -84,7 +85,7 @@ func MeasurePaths(store *graph.Store, c models.Spec, rows [][]int32, o PathOptio
 		if len(ids) < 2 {
 			return nil, check.Value(fmt.Sprintf("row %d", i), "at least 2 tokens, so that one has a successor", len(ids))
 		}
-		r, err := newPathRow(store, c, ids, sites)
+		r, err := newPathRow(ctx, store, c, ids, sites)
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -16,6 +17,7 @@ import (
 
 // pathRow runs a model on one row with the patterns of attention held and outputs replaced.
 type pathRow struct {
+	ctx    context.Context // ends the runs
 	runner *cache.Runner
 	ids    []int32
 	sites  []pathSite
@@ -28,8 +30,8 @@ type pathRow struct {
 // zeros.
 type outputs [][]float64
 
-func newPathRow(store *graph.Store, c models.Spec, ids []int32, sites []pathSite) (*pathRow, error) {
-	r := &pathRow{ids: ids, sites: sites}
+func newPathRow(ctx context.Context, store *graph.Store, c models.Spec, ids []int32, sites []pathSite) (*pathRow, error) {
+	r := &pathRow{ctx: ctx, ids: ids, sites: sites}
 	var patterns, names []string
 	for l := range c.Depth() {
 		patterns = append(patterns, PatternName(l))
@@ -67,8 +69,10 @@ func (r *pathRow) run(with outputs) (loss float64, made outputs) {
 			return slices.Clone(with[i]), nil
 		}))
 	}
-	loss, err := r.runner.Loss(r.ids, replace...)
-	r.err = cmp.Or(r.err, err)
+	if r.err = cmp.Or(r.err, r.ctx.Err()); r.err != nil {
+		return 0, made
+	}
+	loss, r.err = r.runner.Loss(r.ids, replace...)
 	return loss, made
 }
 

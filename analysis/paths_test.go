@@ -20,7 +20,7 @@ func TestPathExpansion(t *testing.T) {
 		c := zoo(t)[name]
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
 		rows := [][]int32{tokensFor(c, c.Seq, 5), tokensFor(c, c.Seq, 6)}
-		p, err := analysis.MeasurePaths(store, c, rows, analysis.PathOptions{Heads: true})
+		p, err := analysis.MeasurePaths(t.Context(), store, c, rows, analysis.PathOptions{Heads: true})
 		require.NoError(t, err, name)
 		last := p.Orders[len(p.Orders)-1]
 		assert.InDelta(t, p.Model.Mean, last.Loss.Mean, 1e-10, name)
@@ -44,7 +44,7 @@ func TestPathOrdersOfTwoLayers(t *testing.T) {
 	c := varied(t, zoo(t)["vector/attention-only"], func(c *models.Config) { c.Layers = 2 })
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
 	ids := tokensFor(c, c.Seq, 5)
-	p, err := analysis.MeasurePaths(store, c, [][]int32{ids}, analysis.PathOptions{})
+	p, err := analysis.MeasurePaths(t.Context(), store, c, [][]int32{ids}, analysis.PathOptions{})
 	require.NoError(t, err)
 	require.Len(t, p.Orders, 3)
 	assert.Equal(t, []float64{1, float64(2 * c.HeadCount()), float64(c.HeadCount() * c.HeadCount())}, []float64{p.Orders[0].Paths, p.Orders[1].Paths, p.Orders[2].Paths})
@@ -79,7 +79,7 @@ func TestPathOrdersOfTwoLayers(t *testing.T) {
 func TestVirtualHead(t *testing.T) {
 	c := varied(t, zoo(t)["vector/attention-only"], func(c *models.Config) { c.Layers, c.Attention.Heads = 2, 1 })
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
-	p, err := analysis.MeasurePaths(store, c, [][]int32{tokensFor(c, c.Seq, 5)}, analysis.PathOptions{Heads: true})
+	p, err := analysis.MeasurePaths(t.Context(), store, c, [][]int32{tokensFor(c, c.Seq, 5)}, analysis.PathOptions{Heads: true})
 	require.NoError(t, err)
 	require.Len(t, p.Pairs, 1)
 	assert.Equal(t, "blocks.1.attention.0", p.Pairs[0].Second)

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -58,7 +59,7 @@ type RotationReportOptions struct {
 // one row of token ids. A LayerNorm's mean is removed by making it an RMSNorm. A model with biases,
 // which an RMSNorm lacks, keeps the mean and is rotated about the vector of ones instead (see Norm
 // and KeepOnes of a row).
-func MeasureRotation(store *graph.Store, c models.Spec, ids []int32, o RotationReportOptions) (*RotationReport, error) {
+func MeasureRotation(ctx context.Context, store *graph.Store, c models.Spec, ids []int32, o RotationReportOptions) (*RotationReport, error) {
 	if err := CheckRotatable(c); err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func MeasureRotation(store *graph.Store, c models.Spec, ids []int32, o RotationR
 	}
 	r := &RotationReport{Stream: c.Stream.Name(), DType: store.DType().Name(), Seeds: o.Seeds, Tokens: len(ids)}
 	for _, t := range trialsOf(c) {
-		if err := r.add(t, store, c, ids, o.Seed); err != nil {
+		if err := r.add(ctx, t, store, c, ids, o.Seed); err != nil {
 			return nil, err
 		}
 	}
@@ -147,7 +148,7 @@ func resetGains(store *graph.Store) {
 }
 
 // add measures a trial in all spaces.
-func (r *RotationReport) add(t trial, store *graph.Store, c models.Spec, ids []int32, seed uint64) error {
+func (r *RotationReport) add(ctx context.Context, t trial, store *graph.Store, c models.Spec, ids []int32, seed uint64) error {
 	model, c, err := t.prepare(store, c)
 	if err != nil {
 		return err
@@ -165,6 +166,9 @@ func (r *RotationReport) add(t trial, store *graph.Store, c models.Spec, ids []i
 	for _, space := range spacesOf(c) {
 		row := RotationRow{Space: space, Breaker: t.breaker, Norm: c.Norm, KeepOnes: t.keepOnes}
 		for i := range r.Seeds {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			rotation, _ := drawRotation(c, RotationOptions{Space: space, Seed: seed + uint64(i), KeepOnes: t.keepOnes}) // a space of the stream's
 			if err := rotation.apply(rotated, model, rotatableSpaces(c)); err != nil {
 				return err

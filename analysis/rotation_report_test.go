@@ -50,7 +50,7 @@ func TestRotationReport(t *testing.T) {
 						withUnitGains(t, store)
 					}
 					before := modeltest.Values(store)
-					r, err := analysis.MeasureRotation(store, c, tokensFor(c, c.Seq, 3), analysis.RotationReportOptions{Seeds: 2})
+					r, err := analysis.MeasureRotation(t.Context(), store, c, tokensFor(c, c.Seq, 3), analysis.RotationReportOptions{Seeds: 2})
 					require.NoError(t, err)
 					assert.Equal(t, before, modeltest.Values(store))
 					checkBreakers(t, r, c, unitGains)
@@ -92,7 +92,7 @@ func checkBreakers(t *testing.T, r *analysis.RotationReport, c models.Spec, unit
 // rotation leaves the logits as they are.
 func TestRotationReportOfGPT2(t *testing.T) {
 	p := gpt2(t)
-	r, err := analysis.MeasureRotation(p.Store, p.Spec, tokensFor(p.Spec, 12, 3), analysis.RotationReportOptions{})
+	r, err := analysis.MeasureRotation(t.Context(), p.Store, p.Spec, tokensFor(p.Spec, 12, 3), analysis.RotationReportOptions{})
 	require.NoError(t, err)
 	for _, row := range r.Rows {
 		switch row.Breaker {

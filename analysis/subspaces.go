@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -57,13 +58,13 @@ type Overlap struct {
 // FindSubspaces measures what the sites of a model read and write. For a stream with D directions
 // it solves about 4L+3 eigenvalue problems of D x D, one on each core at a time: some 20 seconds
 // for the size of GPT-2 small on two cores.
-func FindSubspaces(store *graph.Store, c models.Spec) (*Subspaces, error) {
+func FindSubspaces(ctx context.Context, store *graph.Store, c models.Spec) (*Subspaces, error) {
 	f, err := Fold(store, c)
 	if err != nil {
 		return nil, err
 	}
 	accesses := f.accesses()
-	spectra, spaces, err := takeApart(accesses)
+	spectra, spaces, err := takeApart(ctx, accesses)
 	if err != nil {
 		return nil, err
 	}
@@ -71,14 +72,13 @@ func FindSubspaces(store *graph.Store, c models.Spec) (*Subspaces, error) {
 	for i, a := range accesses {
 		s.Sites = append(s.Sites, SiteSpectrum{a.site, a.reads, spectra[i]})
 	}
-	s.overlaps(accesses, spaces)
-	return s, nil
+	return s, s.overlaps(ctx, accesses, spaces)
 }
 
 // takeApart computes the spectra of all weights.
-func takeApart(accesses []end) ([]Spectrum, []subspace, error) {
+func takeApart(ctx context.Context, accesses []end) ([]Spectrum, []subspace, error) {
 	spectra, spaces := make([]Spectrum, len(accesses)), make([]subspace, len(accesses))
-	return spectra, spaces, numerics.Concurrently(len(accesses), func(i int) (err error) {
+	return spectra, spaces, numerics.Concurrently(ctx, len(accesses), func(i int) (err error) {
 		spectra[i], spaces[i], err = spectrumOf(accesses[i])
 		return errors.Wrapf(err, "what %s %s", accesses[i].site, Way(accesses[i].reads))
 	})
@@ -86,8 +86,11 @@ func takeApart(accesses []end) ([]Spectrum, []subspace, error) {
 
 // overlaps compares every write with every later read; weights of zeros have no directions to
 // compare.
-func (s *Subspaces) overlaps(accesses []end, spaces []subspace) {
+func (s *Subspaces) overlaps(ctx context.Context, accesses []end, spaces []subspace) error {
 	for i, w := range accesses {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		for j, r := range accesses {
 			if w.reads || !r.reads || r.at <= w.at || spaces[i].directions == 0 || spaces[j].directions == 0 {
 				continue
@@ -97,6 +100,7 @@ func (s *Subspaces) overlaps(accesses []end, spaces []subspace) {
 			s.Overlaps = append(s.Overlaps, o)
 		}
 	}
+	return nil
 }
 
 // Table lists the spectra's ranks.

@@ -29,7 +29,7 @@ func TestSubspacesAgainstSVD(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := all[name]
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
-			s, err := analysis.FindSubspaces(store, c)
+			s, err := analysis.FindSubspaces(t.Context(), store, c)
 			require.NoError(t, err)
 			accesses := accessesOf(c, store)
 			require.Len(t, s.Sites, len(accesses))
@@ -106,7 +106,7 @@ func TestSpectraAgainstNumpy(t *testing.T) {
 	}
 	numpy(t, &want)
 	p := gpt2(t)
-	s, err := analysis.FindSubspaces(p.Store, p.Spec)
+	s, err := analysis.FindSubspaces(t.Context(), p.Store, p.Spec)
 	require.NoError(t, err)
 	got := map[string][]float64{}
 	for _, site := range s.Sites {
@@ -145,7 +145,7 @@ func plantedStore(t *testing.T, c models.Spec) *graph.Store {
 // not read not at all; ranks of weights that are known.
 func TestPlantedSubspaces(t *testing.T) {
 	c := varied(t, zoo(t)["vector"], func(c *models.Config) { c.Norm = models.NormRMS })
-	s, err := analysis.FindSubspaces(plantedStore(t, c), c)
+	s, err := analysis.FindSubspaces(t.Context(), plantedStore(t, c), c)
 	require.NoError(t, err)
 	overlaps, random := map[string]float64{}, map[string]float64{}
 	for _, o := range s.Overlaps {
@@ -211,7 +211,7 @@ func randomBasis(draw *rand.Rand, k, d int) *mat.Dense {
 func TestSubspacesOfEveryStream(t *testing.T) {
 	t.Parallel()
 	for name, c := range few(t) {
-		s, err := analysis.FindSubspaces(modeltest.NewStore(t, c, tensor.Float32, 1), c)
+		s, err := analysis.FindSubspaces(t.Context(), modeltest.NewStore(t, c, tensor.Float32, 1), c)
 		if !supports(c, weighted) {
 			assert.ErrorIs(t, err, check.UnsupportedError{Stream: c.Stream.Name()})
 			continue
@@ -223,13 +223,13 @@ func TestSubspacesOfEveryStream(t *testing.T) {
 			assert.Zero(t, last.Effective+last.Stable+float64(last.Directions), name)
 		}
 	}
-	_, err := analysis.FindSubspaces(nil, zoo(t)["vector"])
+	_, err := analysis.FindSubspaces(t.Context(), nil, zoo(t)["vector"])
 	assert.ErrorIs(t, err, models.ErrNoParameters)
-	_, err = analysis.FindSubspaces(nil, models.Spec{})
+	_, err = analysis.FindSubspaces(t.Context(), nil, models.Spec{})
 	assert.ErrorIs(t, err, check.ValueError{Name: "model", Got: "the zero value"})
 	store := modeltest.PerturbedStore(t, zoo(t)["vector"], tensor.Float32)
 	store.Param("blocks.2.attention.o").Value.Float32s()[7] = float32(math.NaN())
-	_, err = analysis.FindSubspaces(store, zoo(t)["vector"])
+	_, err = analysis.FindSubspaces(t.Context(), store, zoo(t)["vector"])
 	assert.ErrorIs(t, err, check.ValueError{Name: "singular values of 12 x 12 entries", Got: "some that are not"})
 	assert.ErrorContains(t, err, "blocks.2.attention")
 }

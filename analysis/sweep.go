@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,20 +84,20 @@ func (s *Sweep) close() {
 }
 
 // run intervenes in each named activation, for each column.
-func (s *Sweep) run(ids []int32, names []string, at func(name string, column int) cache.Intervention) error {
+func (s *Sweep) run(ctx context.Context, ids []int32, names []string, at func(name string, column int) cache.Intervention) error {
 	lists := [][]cache.Intervention{nil} // the baseline
 	for _, name := range names {
 		for column := range s.Columns {
 			lists = append(lists, []cache.Intervention{at(name, column)})
 		}
 	}
-	return s.measure(ids, names, lists)
+	return s.measure(ctx, ids, names, lists)
 }
 
 // measure computes the effects at the named activations from lists of interventions: the
 // baseline's, then one for each column of each activation.
-func (s *Sweep) measure(ids []int32, names []string, lists [][]cache.Intervention) error {
-	values, err := s.values(ids, lists)
+func (s *Sweep) measure(ctx context.Context, ids []int32, names []string, lists [][]cache.Intervention) error {
+	values, err := s.values(ctx, ids, lists)
 	if err != nil {
 		return err
 	}
@@ -110,18 +111,21 @@ func (s *Sweep) measure(ids []int32, names []string, lists [][]cache.Interventio
 }
 
 // runModel calls open, run and close.
-func (s *Sweep) runModel(store *graph.Store, c models.Spec, ids []int32, names []string, at func(name string, column int) cache.Intervention) error {
+func (s *Sweep) runModel(ctx context.Context, store *graph.Store, c models.Spec, ids []int32, names []string, at func(name string, column int) cache.Intervention) error {
 	if err := s.open(store, c, ids, names, 1+len(names)*len(s.Columns)); err != nil {
 		return err
 	}
 	defer s.close()
-	return s.run(ids, names, at)
+	return s.run(ctx, ids, names, at)
 }
 
 // values returns the metric of a run with each list of interventions.
-func (s *Sweep) values(ids []int32, lists [][]cache.Intervention) ([]float64, error) {
+func (s *Sweep) values(ctx context.Context, ids []int32, lists [][]cache.Intervention) ([]float64, error) {
 	var values []float64
 	for some := range slices.Chunk(lists, s.atOnce) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		runs, err := s.runner.RunEach(ids, some)
 		if err != nil {
 			return nil, err

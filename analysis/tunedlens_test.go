@@ -29,7 +29,7 @@ func TestTunedLens(t *testing.T) {
 		c, known := designs[name]
 		require.True(t, known, name)
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
-		_, fit, err := analysis.TuneLens(store, c, tokensFor(c, 40*c.Seq, 3), 50)
+		_, fit, err := analysis.TuneLens(t.Context(), store, c, tokensFor(c, 40*c.Seq, 3), 50)
 		require.NoError(t, err, name)
 		assert.NotEmpty(t, fit.After, name)
 		assert.Equal(t, 8*c.Seq, fit.Tokens, name)
@@ -44,8 +44,8 @@ func TestTunedLens(t *testing.T) {
 func TestTunedLensErrors(t *testing.T) {
 	c := zoo(t)["vector"]
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
-	_, _, err := analysis.TuneLens(store, c, tokensFor(c, 2*c.Seq-1, 3), 1)
+	_, _, err := analysis.TuneLens(t.Context(), store, c, tokensFor(c, 2*c.Seq-1, 3), 1)
 	assert.ErrorIs(t, err, check.ValueError{Name: "text", Got: "17"})
-	_, _, err = analysis.TuneLens(store, c, nil, -1)
+	_, _, err = analysis.TuneLens(t.Context(), store, c, nil, -1)
 	assert.ErrorIs(t, err, check.ValueError{Name: "steps", Got: "-1"})
 }

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 
@@ -26,16 +27,16 @@ const heldOut = 5
 // tokens and writers, by Adam at a rate of 0.3/F that falls to 0 along half a cosine. Every fifth
 // row is held out; LensFit has the divergence there. It returns an error if there are fewer than 2
 // rows.
-func TuneLens(store *graph.Store, c models.Spec, tokens []int32, steps int) (*TunedLens, *LensFit, error) {
+func TuneLens(ctx context.Context, store *graph.Store, c models.Spec, tokens []int32, steps int) (*TunedLens, *LensFit, error) {
 	if err := check.AtLeast("steps", 1, steps); err != nil {
 		return nil, nil, err
 	}
-	train, test, err := gatherLens(store, c, tokens)
+	train, test, err := gatherLens(ctx, store, c, tokens)
 	if err != nil {
 		return nil, nil, err
 	}
 	lens := IdentityLens(train.after[:len(train.after)-1], c.Features())
-	if err := train.fit(lens, steps); err != nil {
+	if err := train.fit(ctx, lens, steps); err != nil {
 		return nil, nil, err
 	}
 	fit := &LensFit{After: train.after[:len(train.after)-1], Tokens: test.tokens()}
@@ -46,7 +47,7 @@ func TuneLens(store *graph.Store, c models.Spec, tokens []int32, steps int) (*Tu
 }
 
 // gatherLens runs the model on the rows of tokens and keeps the inputs of lenses.
-func gatherLens(store *graph.Store, c models.Spec, tokens []int32) (train, test *lensRows, err error) {
+func gatherLens(ctx context.Context, store *graph.Store, c models.Spec, tokens []int32) (train, test *lensRows, err error) {
 	rows := len(tokens) / c.Seq
 	if rows < 2 {
 		return nil, nil, check.Valuef("text", len(tokens), "at least %d tokens, 2 rows of the model's %d", 2*c.Seq, c.Seq)
@@ -62,6 +63,9 @@ func gatherLens(store *graph.Store, c models.Spec, tokens []int32) (train, test 
 	defer r.Close()
 	train, test = newLensRows(r.Model(), c), newLensRows(r.Model(), c)
 	for row := range rows {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
 		run, err := r.Run(tokens[row*c.Seq:][:c.Seq])
 		if err != nil {
 			return nil, nil, err
@@ -80,7 +84,7 @@ func gatherLens(store *graph.Store, c models.Spec, tokens []int32) (train, test 
 }
 
 // fit trains all maps.
-func (r *lensRows) fit(l *TunedLens, steps int) error {
+func (r *lensRows) fit(ctx context.Context, l *TunedLens, steps int) error {
 	store := graph.NewStore(tensor.Float64, 0)
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Store: store, DType: tensor.Float64})
 	for _, t := range l.Maps {
@@ -100,6 +104,9 @@ func (r *lensRows) fit(l *TunedLens, steps int) error {
 	defer adam.Close()
 	random, order := rand.New(rand.NewPCG(0, 0)), []int(nil)
 	for range steps {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if len(order) < tuneBatch {
 			order = append(order, random.Perm(r.tokens())...)
 		}

@@ -29,7 +29,7 @@ func TestVirtualWeightsAgainstNumpy(t *testing.T) {
 	}
 	numpy(t, &want)
 	p := gpt2(t)
-	wiring, err := analysis.Wire(p.Store, p.Spec, analysis.WiringOptions{})
+	wiring, err := analysis.Wire(t.Context(), p.Store, p.Spec, analysis.WiringOptions{})
 	require.NoError(t, err)
 	require.Len(t, want.Weights, wiring.Pairs)
 	for i, w := range want.Weights {
@@ -68,7 +68,7 @@ func TestVirtualWeightsOfEveryStream(t *testing.T) {
 				if r == nil && left(name, c) {
 					continue
 				}
-				wiring, err := analysis.Wire(store, c, analysis.WiringOptions{Run: r, FDR: 1})
+				wiring, err := analysis.Wire(t.Context(), store, c, analysis.WiringOptions{Run: r, FDR: 1})
 				require.NoError(t, err)
 				requireResult(t, wiring)
 				n := newNaive(t, store, c, r)
@@ -120,7 +120,7 @@ func TestFullCircuitsFollowTheStream(t *testing.T) {
 			run, _ := decompose(t, c, tensor.Float64)
 			store := run.Model().Store()
 			for _, r := range []*cache.Cache{nil, run} {
-				circuits, err := analysis.FindCircuits(store, c, analysis.CircuitOptions{Run: r})
+				circuits, err := analysis.FindCircuits(t.Context(), store, c, analysis.CircuitOptions{Run: r})
 				require.NoError(t, err)
 				n := newNaive(t, store, c, r)
 				for _, h := range circuits.Heads {

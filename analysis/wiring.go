@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -74,7 +75,7 @@ func (o *WiringOptions) resolve() error {
 }
 
 // Wire measures all connections of a model.
-func Wire(store *graph.Store, c models.Spec, o WiringOptions) (*Wiring, error) {
+func Wire(ctx context.Context, store *graph.Store, c models.Spec, o WiringOptions) (*Wiring, error) {
 	if err := o.resolve(); err != nil {
 		return nil, err
 	}
@@ -91,6 +92,9 @@ func Wire(store *graph.Store, c models.Spec, o WiringOptions) (*Wiring, error) {
 		writers = append(writers, directionsOf(w))
 	}
 	for _, r := range d.readers { // one reader at a time, because weights take memory
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if err := d.connect(f.carry, writers, directionsOf(r)); err != nil {
 			return nil, err
 		}

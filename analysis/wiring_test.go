@@ -76,7 +76,7 @@ func TestWiringFindsAPlantedConnection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := randomStore(t, c, 3)
 			plant(t, store, c)
-			w, err := analysis.Wire(store, c, analysis.WiringOptions{})
+			w, err := analysis.Wire(t.Context(), store, c, analysis.WiringOptions{})
 			require.NoError(t, err)
 			requireResult(t, w)
 			e := w.Edges[0]
@@ -105,7 +105,7 @@ func TestWiringFindsValues(t *testing.T) {
 	store := randomStore(t, c, 5)
 	const site = "blocks.0.feedforward"
 	find := func() analysis.WiringEdge {
-		w, err := analysis.Wire(store, c, analysis.WiringOptions{FDR: 1})
+		w, err := analysis.Wire(t.Context(), store, c, analysis.WiringOptions{FDR: 1})
 		require.NoError(t, err)
 		require.Len(t, w.Edges, w.Pairs)
 		i := slices.IndexFunc(w.Edges, func(e analysis.WiringEdge) bool { return e.Writer == site && e.Reader == "unembedding" })
@@ -130,7 +130,7 @@ func TestWiringOfRandomWeights(t *testing.T) {
 		below, n, found := map[float64]float64{0.5: 0, 0.05: 0, 0.005: 0}, 0.0, 0
 		const seeds = 20
 		for seed := range uint64(seeds) {
-			w, err := analysis.Wire(randomStore(t, c, seed), c, analysis.WiringOptions{})
+			w, err := analysis.Wire(t.Context(), randomStore(t, c, seed), c, analysis.WiringOptions{})
 			require.NoError(t, err)
 			n += float64(w.Pairs)
 			for _, row := range w.Significance.Values {
@@ -159,11 +159,11 @@ func TestWiringRate(t *testing.T) {
 	c := wide(t)["matrix"]
 	store := randomStore(t, c, 1)
 	plant(t, store, c)
-	all, err := analysis.Wire(store, c, analysis.WiringOptions{FDR: 1})
+	all, err := analysis.Wire(t.Context(), store, c, analysis.WiringOptions{FDR: 1})
 	require.NoError(t, err)
 	require.Len(t, all.Edges, all.Pairs)
 	for _, rate := range []float64{0.05, 0.5} {
-		some, err := analysis.Wire(store, c, analysis.WiringOptions{FDR: rate})
+		some, err := analysis.Wire(t.Context(), store, c, analysis.WiringOptions{FDR: rate})
 		require.NoError(t, err)
 		kept := 0
 		for i, e := range all.Edges {
@@ -196,7 +196,7 @@ func TestWiringRate(t *testing.T) {
 // TestWiringOfZeros: an unembedding of zeros, as models start with, connects to nothing.
 func TestWiringOfZeros(t *testing.T) {
 	c := zoo(t)["vector"]
-	w, err := analysis.Wire(modeltest.NewStore(t, c, tensor.Float32, 0), c, analysis.WiringOptions{FDR: 1})
+	w, err := analysis.Wire(t.Context(), modeltest.NewStore(t, c, tensor.Float32, 0), c, analysis.WiringOptions{FDR: 1})
 	require.NoError(t, err)
 	requireResult(t, w)
 	for i, row := range w.Scores.Values {
@@ -209,12 +209,12 @@ func TestWiringOfZeros(t *testing.T) {
 func TestWiringErrors(t *testing.T) {
 	c := zoo(t)["vector"]
 	store := modeltest.NewStore(t, c, tensor.Float32, 0)
-	_, err := analysis.Wire(store, c, analysis.WiringOptions{FDR: 2})
+	_, err := analysis.Wire(t.Context(), store, c, analysis.WiringOptions{FDR: 2})
 	assert.ErrorIs(t, err, check.ValueError{Name: "fdr", Got: "2"})
 	other := unsupporting(t, weighted)
-	_, err = analysis.Wire(modeltest.NewStore(t, other, tensor.Float32, 0), other, analysis.WiringOptions{})
+	_, err = analysis.Wire(t.Context(), modeltest.NewStore(t, other, tensor.Float32, 0), other, analysis.WiringOptions{})
 	assert.ErrorIs(t, err, check.UnsupportedError{Stream: other.Stream.Name()})
 	run, _ := decompose(t, zoo(t)["matrix"], tensor.Float32)
-	_, err = analysis.Wire(store, c, analysis.WiringOptions{Run: run})
+	_, err = analysis.Wire(t.Context(), store, c, analysis.WiringOptions{Run: run})
 	assert.ErrorContains(t, err, "run: want one of the same model")
 }

@@ -183,7 +183,8 @@ func theWidth(t *testing.T, h workspace) {
 
 // ctrlC: one Ctrl-C saves the last whole step, says how to go on, and exits 0; the run goes on.
 func ctrlC(t *testing.T, h workspace) {
-	terminal := h.start(t, 110, "train", "-config", "tiny.yaml", "-out", "stopped", "-set", "train.steps=100000")
+	const columns = 200 // the longest message is one line, whatever a busy machine adds to it
+	terminal := h.start(t, columns, "train", "-config", "tiny.yaml", "-out", "stopped", "-set", "train.steps=100000")
 	terminal.Await("bar", barLine.MatchString)
 	terminal.Type("\x03")
 	code, screen := terminal.Wait()
@@ -192,7 +193,7 @@ func ctrlC(t *testing.T, h workspace) {
 	assert.Contains(t, screen, "go on with -resume auto")
 	assert.Len(t, barLine.FindAllString(screen, -1), 1, "one bar, redrawn:\n%s", screen)
 
-	terminal = h.start(t, 110, "train", "-config", "tiny.yaml", "-out", "stopped", "-set", "train.steps=100000", "-resume", "auto")
+	terminal = h.start(t, columns, "train", "-config", "tiny.yaml", "-out", "stopped", "-set", "train.steps=100000", "-resume", "auto")
 	terminal.Await("bar", barLine.MatchString)
 	terminal.Type("\x03")
 	code, screen = terminal.Wait()

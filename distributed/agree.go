@@ -7,25 +7,28 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Fact is a value that all ranks must have in common, such as the digest of their config.
+// Fact is a value that all ranks must have in common, such as that of a key of their config.
 type Fact struct{ Name, Value string }
 
 // Agree returns an error on every rank if a fact's value on one of them differs from its value
-// on rank 0. The error names the first such fact and rank. All ranks must pass facts with the
-// same names in the same order.
+// on rank 0, or if it lacks one. The error names the first such fact and rank.
 func Agree(g *Group, facts []Fact) error {
 	all, err := Gather(g, "facts that all ranks must agree on", facts)
 	if err != nil {
 		return err
 	}
 	for r, theirs := range all {
-		if len(theirs) != len(all[0]) {
-			return errors.Errorf("rank %d: want %d facts as rank 0, got %d: do all ranks run the same program?", r, len(all[0]), len(theirs))
-		}
-		for i, f := range theirs {
-			if want := all[0][i]; f != want {
+		for i, f := range theirs[:min(len(theirs), len(all[0]))] {
+			want := all[0][i]
+			if f.Name != want.Name {
+				return errors.Errorf("rank %d (%s): want %s as rank 0 (%s), got %s: start all ranks with the same program and config", r, g.peers[r].place(), want.Name, g.peers[0].place(), f.Name)
+			}
+			if f != want {
 				return errors.Errorf("rank %d (%s): %s: want %q as rank 0 (%s), got %q: start all ranks with the same program, config, data and machine", r, g.peers[r].place(), f.Name, want.Value, g.peers[0].place(), f.Value)
 			}
+		}
+		if len(theirs) != len(all[0]) {
+			return errors.Errorf("rank %d: want %d facts as rank 0, got %d: do all ranks run the same program?", r, len(all[0]), len(theirs))
 		}
 	}
 	return nil

@@ -28,6 +28,18 @@ func TestDisagree(t *testing.T) {
 	}
 }
 
+// A fact that one rank lacks is named, with what that rank has at its place.
+func TestOtherFacts(t *testing.T) {
+	errs := ranks(Memory(2), Options{}, func(g *Group) error {
+		return Agree(g, []Fact{{"program", "p"}, {[]string{"model.stream.dk", "model.stream.d_model"}[g.Rank()], "8"}, {"corpus", "c"}})
+	})
+	for _, err := range errs {
+		require.ErrorContains(t, err, "rank 1 (process ")
+		require.ErrorContains(t, err, "want model.stream.dk as rank 0 (process ")
+		require.ErrorContains(t, err, "got model.stream.d_model: start all ranks with the same program and config")
+	}
+}
+
 func TestDifferentNumbersOfFacts(t *testing.T) {
 	errs := ranks(Memory(2), Options{}, func(g *Group) error {
 		return Agree(g, make([]Fact, 1+g.Rank()))

@@ -31,7 +31,7 @@ func TestAwait(t *testing.T) {
 			if err := AllReduce(g, "sum", make([]float64, 3)).Wait(); err != nil || calls != 3 {
 				return errors.Errorf("%v, %d calls", err, calls)
 			}
-			if took := time.Since(begun); g.Rank() == 0 && took < 20*short {
+			if took := time.Since(begun); g.Rank() == 0 && took < 19*short { // it may have met the other a little later than that one met it
 				return errors.Errorf("done after %v, before the other rank came", took)
 			}
 			return p.Wait()

@@ -1,6 +1,7 @@
 package distributed
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -32,6 +33,8 @@ type Options struct {
 	// 60 s. A rank sends heartbeats even while it computes.
 	Timeout time.Duration
 	Trace   bool // record spans, for Group.Trace
+	// Note, if not nil, is called with a line that says for what New waits, if it waits for long.
+	Note func(message string)
 
 	sleep func(time.Duration) // blocks the OS thread; tests replace it
 }
@@ -68,9 +71,9 @@ type Group struct {
 	trace   []Span
 }
 
-// New joins the job of a transport and waits for the other ranks. If it returns a Group
-// together with an error, call its Abort to end the job: the transport's calls must come from
-// its goroutine.
+// New joins the job of a transport and waits for the other ranks, but no longer than the timeout.
+// If it returns a Group together with an error, call its Abort to end the job: the transport's
+// calls must come from its goroutine.
 func New(t Transport, o Options) (*Group, error) {
 	if o.Timeout < 0 {
 		return nil, errors.Errorf("timeout of a silent rank: want > 0, got %v", o.Timeout)
@@ -82,12 +85,42 @@ func New(t Transport, o Options) (*Group, error) {
 		o.sleep = sleep
 	}
 	g := &Group{t: t, options: o, submit: make(chan *operation, 16), abort: make(chan int), leave: make(chan struct{}), ended: make(chan struct{})}
-	ready := make(chan error)
+	if o.Note == nil {
+		g.options.Note = func(string) {}
+	}
+	ready := make(chan error, 1)
 	go g.run(ready)
-	if err := <-ready; err != nil {
+	switch returned, err := g.started(ready); {
+	case !returned:
+		return nil, err
+	case err != nil:
 		return g, err
 	}
+	said := time.AfterFunc(g.patience(), func() {
+		g.options.Note(fmt.Sprintf("waiting for the other %d ranks to tell their hosts", g.size-1))
+	})
+	defer said.Stop()
 	return g, g.meet()
+}
+
+// patience is how long New waits before it says so.
+func (g *Group) patience() time.Duration { return min(10*time.Second, g.options.Timeout/2) }
+
+// started waits until the transport has started, which takes all ranks, and returns its error. If
+// that takes longer than the timeout, the goroutine is left in the transport's call, which has not
+// returned.
+func (g *Group) started(ready <-chan error) (returned bool, err error) {
+	begin, said := time.Now(), time.After(g.patience())
+	for late := time.After(g.options.Timeout); ; {
+		select {
+		case err := <-ready:
+			return true, err
+		case <-said:
+			g.options.Note(fmt.Sprintf("waiting for the other ranks of the job to start, for %v now; after %v this one gives up (device.rank_timeout)", time.Since(begin).Round(time.Second), g.options.Timeout))
+		case <-late:
+			return false, errors.Errorf("%s: the ranks of the job have not all started within %v (device.rank_timeout): one has ended before it could join, or does not run; its own message says why", g.t.Name(), g.options.Timeout)
+		}
+	}
 }
 
 // Rank returns this rank, 0 to Size-1.
@@ -116,14 +149,14 @@ func (g *Group) Name() string { return g.t.Name() }
 // Abort ends the processes of all ranks with an exit code. Where the transport cannot do that, it
 // returns.
 func (g *Group) Abort(code int) {
-	grace := time.After(abortGrace)
 	select {
 	case g.abort <- code:
-	case <-grace:
+	case <-time.After(abortGrace): // the goroutine does not return from a call
+		return
 	case <-g.ended:
 	}
 	select { // the transport needs time to tell the launcher, which then ends this process, too
-	case <-grace:
+	case <-time.After(abortGrace):
 	case <-g.ended:
 	}
 }

@@ -16,8 +16,9 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// complete makes a run and returns its line for the log.
-func (r *Planned) complete(ctx context.Context, corpus *data.Corpus) (Record, error) {
+// complete makes a run and returns its line for the log. It calls done with the share of the run
+// that is done.
+func (r *Planned) complete(ctx context.Context, corpus *data.Corpus, done func(share float64)) (Record, error) {
 	record := newRecord(r.Run)
 	record.Run, record.Series, record.Point, record.Seed, record.Settings = r.Name, r.cell.series, r.cell.point.Label, r.Seed, r.Settings
 	record.Config, record.Corpus = r.identity, fingerprint(corpus)
@@ -26,7 +27,7 @@ func (r *Planned) complete(ctx context.Context, corpus *data.Corpus) (Record, er
 	if m, ok := r.cell.plan.Config.Kind.(measurer); ok {
 		err = m.measure(ctx, r.Run, corpus, &record)
 	} else {
-		err = r.train(ctx, corpus, &record)
+		err = r.train(ctx, corpus, &record, done)
 	}
 	return record, err
 }
@@ -42,7 +43,7 @@ func fingerprint(c *data.Corpus) string { return c.Fingerprint[:16] }
 
 // train trains a run in its folder to its end, starting from its newest checkpoint if there is one.
 // Divergence is not an error.
-func (r *Planned) train(ctx context.Context, corpus *data.Corpus, record *Record) error {
+func (r *Planned) train(ctx context.Context, corpus *data.Corpus, record *Record, done func(share float64)) error {
 	changes, err := trainer.Changes(r.Run)
 	if err != nil {
 		return setupError(err)
@@ -50,7 +51,7 @@ func (r *Planned) train(ctx context.Context, corpus *data.Corpus, record *Record
 	if len(changes) > 0 {
 		return setupErrorf("%s: want this run's folder, got one that holds a run of another config (%s): remove it, or choose another folder", r.Run.Out, strings.Join(changes, ", "))
 	}
-	t, err := trainer.Open(ctx, r.Run, trainer.Options{Resume: trainer.ResumeAuto, Corpus: corpus})
+	t, err := trainer.Open(ctx, r.Run, trainer.Options{Resume: trainer.ResumeAuto, Corpus: corpus, Report: &steps{done: done}})
 	if err != nil {
 		return setupError(err)
 	}

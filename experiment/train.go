@@ -20,6 +20,9 @@ type Options struct {
 	Only      []string      // the series to train; none: all
 	StopAfter time.Duration // start no run after this time; 0: never stop
 	Note      func(string)  // called with news of each run; nil: not called
+	// Progress is called with the share of the work, by FLOPs, that is done: after each step of a
+	// run, by one goroutine at a time; nil: not called.
+	Progress func(share float64)
 }
 
 // Train makes the runs that are not in the log yet, the most expensive first, and adds each to the
@@ -57,6 +60,9 @@ func (p *Plan) Train(ctx context.Context, o Options) error {
 	if o.Note == nil {
 		o.Note = func(string) {}
 	}
+	if o.Progress == nil {
+		o.Progress = func(float64) {}
+	}
 	w := &work{plan: p, Options: o, file: file, running: map[string]bool{}, done: make(chan outcome), corpora: corpora{}, began: time.Now()}
 	return w.run(ctx)
 }
@@ -71,6 +77,7 @@ type work struct {
 	done    chan outcome
 	corpora corpora
 	began   time.Time
+	shares  shares
 }
 
 // outcome says how a run has ended.
@@ -122,6 +129,9 @@ func (w *work) start(ctx context.Context) (more bool, err error) {
 	case err != nil, len(todo) == 0, w.StopAfter > 0 && time.Since(w.began) > w.StopAfter:
 		return false, err
 	}
+	if w.started == 0 {
+		w.shares.begin(todo)
+	}
 	run := slices.MaxFunc(todo, func(a, b *Planned) int { return cmp.Compare(a.flops(), b.flops()) })
 	corpus, err := w.corpora.of(ctx, run.Run)
 	if err == nil {
@@ -134,7 +144,10 @@ func (w *work) start(ctx context.Context) (more bool, err error) {
 	w.running[run.Name] = true
 	w.Note(fmt.Sprintf("%d/%d %s begins: %d steps", w.started, w.started+len(todo)-1, run.Name, run.Run.TotalSteps()))
 	go func() {
-		record, err := run.complete(ctx, corpus)
+		record, err := run.complete(ctx, corpus, func(share float64) { w.shares.set(run, share, w.Progress) })
+		if err == nil {
+			w.shares.set(run, 1, w.Progress)
+		}
 		w.done <- outcome{run, record, err}
 	}()
 	return true, nil

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/residua-go/residua/analysis/page"
@@ -58,8 +59,8 @@ func (e *Explorer) analysis(a report.Analysis) http.Handler {
 			return err
 		}
 		var found *report.Report
-		err := e.use(r.Context(), func() (err error) {
-			found, err = report.Run(r.Context(), e.model, asked)
+		err := e.use(r.Context(), func(ctx context.Context) (err error) {
+			found, err = report.Run(ctx, e.model, asked)
 			return err
 		})
 		if err != nil {

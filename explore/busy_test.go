@@ -1,6 +1,7 @@
 package explore_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -71,6 +72,61 @@ func TestBusy(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code)
 		assert.Equal(t, 7, strings.Count(w.Body.String(), "\n"), "3 tokens of the prompt, 3 new ones, the stop")
 	}
+}
+
+// endless asks for an analysis of a million seeds, and returns how it was answered.
+func (c client) endless(ctx context.Context) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/explorer/analyses/rotation", strings.NewReader(`{"seeds": 1000000, "ids": [1, 2, 3]}`))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	c.e.ServeHTTP(w, r)
+	return w
+}
+
+// TestEndlessAnalysis: an analysis ends when its client leaves, when its time is over and when the
+// explorer is closed, which waits for no analysis; the next request is answered meanwhile.
+func TestEndlessAnalysis(t *testing.T) {
+	c := small(t)
+	ctx, leave := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer leave()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.endless(ctx)
+		w := httptest.NewRecorder()
+		c.ask(w)
+		assert.Equal(t, http.StatusOK, w.Code)
+
+		answered := make(chan *httptest.ResponseRecorder)
+		go func() { answered <- c.endless(t.Context()) }()
+		go func() { answered <- c.endless(t.Context()) }() // waits for its turn
+		time.Sleep(50 * time.Millisecond)
+		begin := time.Now()
+		c.e.Close()
+		assert.Less(t, time.Since(begin), time.Second)
+		for range 2 {
+			w := <-answered
+			assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+			assert.Contains(t, w.Body.String(), "the explorer was closed")
+		}
+		assert.Equal(t, http.StatusServiceUnavailable, c.endless(t.Context()).Code)
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatal("the analysis goes on")
+	}
+}
+
+// TestTimeOfAnalysis: an analysis that takes too long is answered with what to do.
+func TestTimeOfAnalysis(t *testing.T) {
+	spec := modeltest.Resolve(t, modeltest.Small(models.Standard())[0].Config)
+	m := &pretrained.Model{Store: modeltest.PerturbedStore(t, spec, tensor.Float32)}
+	m.Spec = spec
+	c := open(t, m, explore.Options{Threads: 1, Time: 50 * time.Millisecond})
+	w := c.endless(t.Context())
+	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+	assert.Contains(t, w.Body.String(), "within 50ms, got more: ask for less, or ask the analyze command")
 }
 
 // timed is a response that records the deadlines for reading its request's body.

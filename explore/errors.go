@@ -3,8 +3,10 @@ package explore
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/pkg/errors"
 
@@ -24,6 +26,24 @@ func (e *statusError) Error() string { return e.message }
 
 // errBusy reports that too many requests are waiting.
 var errBusy = &statusError{http.StatusTooManyRequests, "too many requests wait for the model: try again later"}
+
+// errClosed reports that the explorer was closed.
+var errClosed = &statusError{http.StatusServiceUnavailable, "the explorer was closed before the model was done"}
+
+// tooLong reports that a request took more than the time that it may use the model.
+func tooLong(limit time.Duration) error {
+	return &statusError{http.StatusServiceUnavailable, fmt.Sprintf("want what the model does within %v, got more: ask for less, or ask the analyze command, which has no limit", limit)}
+}
+
+// ended returns the reason for a context's end: context.Canceled if the client has gone.
+func ended(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	var status *statusError
+	if errors.Is(cause, context.Canceled) || errors.As(cause, &status) {
+		return cause
+	}
+	return &statusError{http.StatusServiceUnavailable, cause.Error()}
+}
 
 // overflow returns the error of a run with changes whose logits are not finite. The run without
 // changes came before it and had finite logits, so the changes are to blame and not the weights.
@@ -48,8 +68,6 @@ func statusOf(err error) int {
 		return status.status
 	case errors.As(err, &outOfRange), errors.As(err, &value), errors.As(err, &unknown), errors.As(err, &lacks), errors.As(err, &notKept), errors.As(err, &setting):
 		return http.StatusBadRequest
-	case errors.Is(err, context.DeadlineExceeded):
-		return http.StatusServiceUnavailable
 	case errors.Is(err, models.ErrDiverged):
 		return http.StatusUnprocessableEntity
 	}

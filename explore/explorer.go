@@ -3,6 +3,7 @@ package explore
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
@@ -19,7 +20,9 @@ type Options struct {
 	Threads int    // workers an op; 0: all cores
 	// Tokens is the largest length of a prompt and its text together; 0: 256, or as many as the
 	// model has learned positions for. Time and memory of attention patterns grow with its square.
-	Tokens  int
+	Tokens int
+	// Time is how long a request may use the model; 0: 2 minutes.
+	Time    time.Duration
 	Waiting int // how many requests may wait for the model before further ones are answered with 429; 0: 16
 }
 
@@ -39,12 +42,15 @@ type Explorer struct {
 	lookNames, patternNames []string
 	turn                    chan struct{} // holds one value while the model runs
 	waiting                 chan struct{} // holds a value for each waiting or running request
-	html                    []byte        // the page
+	open                    context.Context
+	end                     context.CancelCauseFunc // of open
+	html                    []byte                  // the page
 }
 
 // New makes an Explorer. Close it after use.
 func New(m *pretrained.Model, o Options) (*Explorer, error) {
 	e := &Explorer{options: o.withDefaults(m), spec: m.Spec, store: m.Store}
+	e.open, e.end = context.WithCancelCause(context.Background())
 	if err := e.listAnalyses(m); err != nil {
 		return nil, err
 	}
@@ -68,34 +74,56 @@ func (o Options) withDefaults(m *pretrained.Model) Options {
 	if m.Spec.Attention.Positions == models.PositionsLearned {
 		o.Tokens = min(o.Tokens, m.Spec.Seq)
 	}
+	o.Time = cmp.Or(o.Time, 2*time.Minute)
 	o.Waiting = cmp.Or(o.Waiting, 16)
 	return o
 }
 
-// Close frees the compiled programs, once no request runs.
+// Close ends the requests, and frees the compiled programs. It does not wait for a run of the model
+// in progress: the programs are freed when it is over.
 func (e *Explorer) Close() {
-	e.turn <- struct{}{}
-	defer func() { <-e.turn }()
-	e.programs.close()
+	if e.open.Err() != nil {
+		return
+	}
+	e.end(errClosed)
+	free := func() {
+		e.turn <- struct{}{} // for good
+		e.programs.close()
+	}
+	if len(e.turn) > 0 {
+		go free()
+		return
+	}
+	free()
 }
 
-// use calls f while no other request runs the model. It returns an error if too many requests wait,
-// or if ctx ends.
-func (e *Explorer) use(ctx context.Context, f func() error) error {
+// use calls f while no other request runs the model. The context that f gets ends with ctx, after
+// Options.Time and on Close. use returns an error if too many requests wait, or if that context
+// ends.
+func (e *Explorer) use(ctx context.Context, f func(ctx context.Context) error) error {
 	select {
 	case e.waiting <- struct{}{}:
 		defer func() { <-e.waiting }()
 	default:
 		return errBusy
 	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(e.open, func() { end(errClosed) })()
 	select {
 	case e.turn <- struct{}{}:
 		defer func() { <-e.turn }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return ended(ctx)
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	ctx, done := context.WithTimeoutCause(ctx, e.options.Time, tooLong(e.options.Time))
+	defer done()
+	if ctx.Err() != nil {
+		return ended(ctx)
 	}
-	return f()
+	err := f(ctx)
+	if err != nil && ctx.Err() != nil {
+		return ended(ctx)
+	}
+	return err
 }

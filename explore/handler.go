@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"mime"
@@ -47,7 +48,7 @@ func answering(method string, answer func(http.ResponseWriter, *http.Request) er
 			fail(w, &statusError{http.StatusMethodNotAllowed, "want " + method + " " + r.URL.Path + ", got " + r.Method})
 			return
 		}
-		if err := answer(w, r); err != nil && r.Context().Err() == nil {
+		if err := answer(w, r); err != nil && !errors.Is(err, context.Canceled) {
 			fail(w, err)
 		}
 	})
@@ -64,11 +65,8 @@ func write(w http.ResponseWriter, v any) error {
 	return nil
 }
 
-// Limits of a request's body.
-const (
-	bodyMost = 1 << 20     // bytes
-	readTime = time.Minute // how long the client may take to send it
-)
+// bodyLimits bound a request's body.
+var bodyLimits = jsonbody.Limits{Bytes: 1 << 20, Time: time.Minute, Stall: 10 * time.Second}
 
 // read decodes a request's body, one JSON object. The content type must be JSON, which a page of
 // another site cannot send without a preflight request.
@@ -76,11 +74,13 @@ func (e *Explorer) read(w http.ResponseWriter, r *http.Request, into any) error 
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return &statusError{http.StatusUnsupportedMediaType, "want Content-Type: application/json"}
 	}
-	_, err := jsonbody.Read(w, r, bodyMost, readTime, into)
+	err := jsonbody.Read(w, r, bodyLimits, into)
 	var setting *settings.Error
 	switch {
 	case errors.Is(err, jsonbody.ErrTooLarge):
-		return &statusError{http.StatusRequestEntityTooLarge, fmt.Sprintf("want a body of at most %d bytes, got more", bodyMost)}
+		return &statusError{http.StatusRequestEntityTooLarge, fmt.Sprintf("want a body of at most %d bytes, got more", bodyLimits.Bytes)}
+	case errors.Is(err, jsonbody.ErrBusy):
+		return errBusy
 	case errors.Is(err, jsonbody.ErrTimeout):
 		return &statusError{http.StatusRequestTimeout, err.Error()}
 	case errors.As(err, &setting):

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
@@ -86,12 +87,12 @@ func look[V any](e *Explorer, w http.ResponseWriter, r *http.Request, names []st
 		return err
 	}
 	var views Views[V]
-	err := e.use(r.Context(), func() error {
+	err := e.use(r.Context(), func(ctx context.Context) error {
 		first, second, err := e.both(&l, names)
 		if err != nil {
 			return err
 		}
-		if err := r.Context().Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if views.Untouched, err = tell(&l, first); err != nil || second == nil {

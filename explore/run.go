@@ -58,11 +58,11 @@ func (e *Explorer) answerRun(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s := &lines{w: w, control: http.NewResponseController(w)}
-	err := e.use(r.Context(), func() error { return e.answer(r.Context(), asked, s) })
+	err := e.use(r.Context(), func(ctx context.Context) error { return e.answer(ctx, asked, s) })
 	if err == nil || !s.begun {
 		return err
 	}
-	if r.Context().Err() == nil {
+	if !errors.Is(err, context.Canceled) {
 		s.send(failureOf(err))
 	}
 	return nil

@@ -65,24 +65,33 @@ func putExpected(t *testing.T, folder string, m *pretrained.Model) {
 // inPython loads exported folders by transformers and returns the difference between each one's
 // logits and ours.
 func inPython(t *testing.T, program string, folders []string) map[string]float64 {
-	c := exec.CommandContext(t.Context(), program, append([]string{filepath.Join("testdata", "logits.py")}, folders...)...)
-	c.Env = append(os.Environ(), "HF_HUB_OFFLINE=1", "HF_MODULES_CACHE="+t.TempDir(), "OMP_NUM_THREADS=1")
-	var stderr bytes.Buffer
-	c.Stderr = &stderr
-	out, err := c.Output()
-	require.NoError(t, err, stderr.String())
+	type result struct {
+		Folder, Text string
+		Difference   float64
+	}
 	differences := map[string]float64{}
-	for line := range strings.Lines(string(out)) {
-		var r struct {
-			Folder, Text string
-			Difference   float64
-		}
-		require.NoError(t, json.Unmarshal([]byte(line), &r), line)
+	for _, r := range script[result](t, program, "logits.py", folders) {
 		require.Equal(t, "same", r.Text, r.Folder)
 		differences[r.Folder] = r.Difference
 	}
 	require.Len(t, differences, len(folders))
 	return differences
+}
+
+// script runs a script of testdata and decodes the lines that it prints.
+func script[result any](t *testing.T, program, name string, folders []string) (results []result) {
+	c := exec.CommandContext(t.Context(), program, append([]string{filepath.Join("testdata", name)}, folders...)...)
+	c.Env = append(os.Environ(), "HF_HUB_OFFLINE=1", "HF_MODULES_CACHE="+t.TempDir(), "OMP_NUM_THREADS=1")
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	require.NoError(t, err, stderr.String())
+	for line := range strings.Lines(string(out)) {
+		var r result
+		require.NoError(t, json.Unmarshal([]byte(line), &r), line)
+		results = append(results, r)
+	}
+	return results
 }
 
 // TestTransformersComputesTheSame: transformers computes the same logits for exported models: for
@@ -112,6 +121,39 @@ func TestModelingResidua(t *testing.T) {
 		all[name] = made(t, c, "bytes")
 	}
 	compareInPython(t, program, all, 1e-5)
+}
+
+// TestTransformersTrains: an exported model is trained by transformers' Trainer with the same loss
+// and gradient, however many steps accumulate them, and its vocabulary can be resized.
+func TestTransformersTrains(t *testing.T) {
+	program := python(t, "torch", "transformers", "accelerate")
+	var folders []string
+	dir, all := t.TempDir(), residuals()
+	for _, name := range []string{"rmt", "rmt, modern", "rmt of the quickstart", "transformer, options"} {
+		folder := filepath.Join(dir, name)
+		export(t, made(t, all[name], "bytes"), folder, pretrained.ExportOptions{})
+		folders = append(folders, folder)
+	}
+	type result struct {
+		Folder                          string
+		Losses                          []float64
+		Norm, Gradients, Share, Resized float64
+		Vocab                           int
+	}
+	results := script[result](t, program, "training.py", folders)
+	require.Len(t, results, len(folders))
+	for i, r := range results {
+		t.Logf("%+v", r)
+		for _, loss := range r.Losses {
+			require.InEpsilon(t, r.Losses[0], loss, 1e-3, r.Folder) // the Trainer logs 4 digits
+		}
+		require.Positive(t, r.Norm, r.Folder)
+		require.LessOrEqual(t, r.Gradients, 1e-5, r.Folder)
+		require.InDelta(t, 1, r.Share, 1e-6, r.Folder)
+		require.Zero(t, r.Resized, r.Folder)
+		back := open(t, filepath.Join(folders[i], "resized"))
+		require.Equal(t, r.Vocab, back.Spec.Vocab, r.Folder)
+	}
 }
 
 func compareInPython(t *testing.T, program string, all map[string]*pretrained.Model, tolerance float64) {

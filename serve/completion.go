@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/pkg/errors"
@@ -49,8 +50,7 @@ type usage struct {
 
 // completions answers POST /v1/completions.
 func (s *Server) completions(w http.ResponseWriter, r *http.Request) error {
-	defer s.running.Add(-1)
-	if running := s.running.Add(1); running > int64(s.options.Requests) {
+	if s.running.Load() >= int64(s.options.Requests) {
 		w.Header().Set("Connection", "close") // the body will not be read
 		return generate.ErrBusy
 	}
@@ -58,6 +58,15 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	defer s.running.Add(-1)
+	if running := s.running.Add(1); running > int64(s.options.Requests) {
+		return generate.ErrBusy
+	}
+	release, err := s.reserve(c.bytes())
+	if err != nil {
+		return err
+	}
+	defer release()
 	ctx, cancel := context.WithTimeout(r.Context(), s.options.RequestTime)
 	defer cancel()
 	if c.request.Stream {
@@ -109,22 +118,26 @@ func (c *completion) response(choices ...choice) completionResponse {
 // whole answers with all texts in one object.
 func (s *Server) whole(ctx context.Context, w http.ResponseWriter, c *completion) error {
 	choices := make([]choice, len(c.texts))
+	texts := make([]strings.Builder, len(c.texts))
 	used, err := s.generate(ctx, c, func(part choice) error {
+		texts[part.Index].WriteString(part.Text)
 		choices[part.Index].join(part)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+	for i := range choices {
+		choices[i].Text = texts[i].String()
+	}
 	response := c.response(choices...)
 	response.Usage = &used
 	return writeJSON(w, response)
 }
 
-// join adds a later part of the same choice.
+// join adds a later part of the same choice, but for its text.
 func (c *choice) join(part choice) {
 	c.Index, c.FinishReason = part.Index, part.FinishReason
-	c.Text += part.Text
 	if c.LogProbs == nil {
 		c.LogProbs = part.LogProbs
 	} else if part.LogProbs != nil {

@@ -19,7 +19,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer end(nil)
 	server := &http.Server{
 		Handler:           s,
-		ReadHeaderTimeout: s.options.ReadTime,
+		ReadHeaderTimeout: s.options.StallTime,
 		WriteTimeout:      s.options.ReadTime + s.options.RequestTime + s.options.WriteTime, // each single write has WriteTime, set in measured
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,

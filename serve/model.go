@@ -27,6 +27,7 @@ type Model struct {
 	// Parallel is how many texts of one request are generated at a time; 0: one.
 	Parallel int
 	Created  time.Time // when it was trained or opened
+	longest  int       // bytes of the longest token
 }
 
 // room returns how many tokens may follow a prompt of the given length; the last of them is not

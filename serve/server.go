@@ -29,10 +29,14 @@ type Options struct {
 	// ones are answered with 429. 0: 128.
 	Requests int   `yaml:"requests" default:"128" min:"1" help:"work on <N> completions at a time, including those that wait for the model; further requests get status 429"`
 	Body     int64 `yaml:"max_body" default:"8388608" min:"1" help:"refuse bodies of more than <N> bytes; all bodies at a time may have 8 times as many"` // largest size of a request's body in bytes; 0: 8 MiB
+	// Answers limits the memory of all answers in progress, as their tokens and alternatives let it
+	// be expected; one answer may take a quarter. 0: 512 MiB.
+	Answers int64 `yaml:"max_answers" default:"536870912" min:"1" help:"let all answers at a time take <N> bytes of memory, by their numbers of tokens and alternatives; one may take a quarter"`
 
 	RequestTime time.Duration `yaml:"request_time" default:"10m0s" help:"end a completion after <TIME>, as in 90s or 10m, including the time that it waits"` // 0: 10 minutes
 	StopTime    time.Duration `yaml:"stop_time" default:"30s" help:"give what runs <TIME>, as in 30s, to finish when the server is stopped"`                 // 0: 30 seconds
 	ReadTime    time.Duration // how long reading a request may take; 0: 1 minute
+	StallTime   time.Duration // how long a request's header, or each next 64 KiB of its body, may take; 0: 10 seconds
 	WriteTime   time.Duration // how long a client may leave a write unread; 0: 30 seconds
 
 	// Page answers /, without a token, instead of the built-in page.
@@ -45,7 +49,7 @@ type Options struct {
 // withDefaults returns the options with all defaults filled in: those of the tags, and those of
 // fields without a flag.
 func (o Options) withDefaults() (Options, error) {
-	o.ReadTime, o.WriteTime = cmp.Or(o.ReadTime, time.Minute), cmp.Or(o.WriteTime, 30*time.Second)
+	o.ReadTime, o.StallTime, o.WriteTime = cmp.Or(o.ReadTime, time.Minute), cmp.Or(o.StallTime, 10*time.Second), cmp.Or(o.WriteTime, 30*time.Second)
 	if o.Log == nil {
 		o.Log = func(string) {}
 	}
@@ -58,6 +62,7 @@ type Server struct {
 	models  []Model
 	running atomic.Int64        // completions in progress
 	bodies  *semaphore.Weighted // limits the bytes of bodies
+	answers *semaphore.Weighted // limits the memory of answers
 	metrics metrics
 	handler http.Handler
 }
@@ -82,7 +87,10 @@ func New(models []Model, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, models: slices.Clone(models), bodies: semaphore.NewWeighted(bodiesAtOnce * o.Body)}
+	s := &Server{options: o, models: slices.Clone(models), bodies: semaphore.NewWeighted(bodiesAtOnce * o.Body), answers: semaphore.NewWeighted(o.Answers)}
+	for i := range s.models {
+		s.models[i].longest = s.models[i].longestToken()
+	}
 	s.handler = s.routes()
 	return s, nil
 }

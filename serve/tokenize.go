@@ -24,6 +24,11 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	release, err := s.reserve(float64(len(request.Prompt)) * tokenBytes)
+	if err != nil {
+		return err
+	}
+	defer release()
 	var ids []int32
 	if id, named := specialOf(t, request.Prompt); named {
 		if data.ReadsBOS(t, request.Prompt, request.AddSpecial) {
@@ -52,6 +57,11 @@ func (s *Server) detokenize(w http.ResponseWriter, r *http.Request) error {
 	if err := data.CheckIDs(request.Tokens, m.Vocab); err != nil {
 		return invalid("tokens", "%v", err)
 	}
+	release, err := s.reserve(float64(len(request.Tokens)) * (promptBytes + 3*spellings*float64(m.longest)))
+	if err != nil {
+		return err
+	}
+	defer release()
 	return writeJSON(w, map[string]string{"prompt": t.Decode(request.Tokens)})
 }
 

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"encoding"
 	"reflect"
 	"slices"
@@ -19,9 +20,11 @@ type Flag struct {
 	Help    string // its meaning, with its default in brackets
 	Group   string // heading under which help lists it
 	Operand bool   // it takes the arguments without a dash, and help calls them Name
+	Alone   string // in a command without an Operand, an argument without a dash sets it, too; its name in help
 	field   field
 	value   reflect.Value
 	given   bool
+	alone   bool // by an argument without a dash
 }
 
 // Flags are a struct's settings as a command's arguments, in the order of declaration.
@@ -51,7 +54,7 @@ func (s schema) flags(v reflect.Value, prefix string) Flags {
 			all = append(all, s.flags(value, name+"-")...)
 			continue
 		}
-		flag := &Flag{Name: name, field: f, value: value, Group: f.Tag.Get("group")}
+		flag := &Flag{Name: name, field: f, value: value, Group: f.Tag.Get("group"), Alone: f.Tag.Get("alone")}
 		flag.Value, flag.Help = placeholder(f.Tag.Get("help"))
 		if operand, ok := f.Tag.Lookup("arg"); ok {
 			flag.Name, flag.Operand = operand, true
@@ -110,8 +113,14 @@ func (all Flags) Lookup(name string) (*Flag, error) {
 			names = append(names, "-"+f.Name)
 		}
 	}
-	return nil, errors.Errorf("unknown flag -%s%s", name, spelling.Hint("-"+name, names))
+	return nil, &UnknownFlagError{name, spelling.Hint("-"+name, names)}
 }
+
+// UnknownFlagError reports a flag that a command does not have.
+type UnknownFlagError struct{ Name, Hint string }
+
+// Error names the flag, and one that is spelled alike.
+func (e *UnknownFlagError) Error() string { return "unknown flag -" + e.Name + e.Hint }
 
 // Given lists the names of the flags that a call has set; it is the type of a field in a command's
 // settings.
@@ -128,12 +137,27 @@ func (all Flags) Given() Given {
 	return names
 }
 
-// Operand returns the flag that takes arguments without a dash, nil if there is none.
-func (all Flags) Operand() *Flag {
+// Operand returns the flag that takes arguments without a dash, and its name in help; nil if there
+// is none.
+func (all Flags) Operand() (f *Flag, name string) {
 	if i := slices.IndexFunc(all, func(f *Flag) bool { return f.Operand }); i >= 0 {
-		return all[i]
+		return all[i], all[i].Name
 	}
-	return nil
+	if i := slices.IndexFunc(all, func(f *Flag) bool { return f.Alone != "" }); i >= 0 {
+		return all[i], all[i].Alone
+	}
+	return nil, ""
+}
+
+// SetAlone stores an argument without a dash. After that the flag takes no other value, unless it
+// is a list.
+func (f *Flag) SetAlone(text string) error {
+	if f.given && !f.Operand && f.value.Kind() != reflect.Slice {
+		return errors.Errorf("want one %s, got %q, too; put quotes around a value with spaces", f.Alone, text)
+	}
+	err := f.Set(text)
+	f.alone = true
+	return err
 }
 
 // Set stores a value given as text; quotes are part of the value. An empty text is an error.
@@ -146,8 +170,8 @@ func (f *Flag) Set(text string) error {
 	if text == "" && f.value.Kind() == reflect.String {
 		return f.problem("want a value, got an empty one")
 	}
-	if f.Operand && !first {
-		return errors.Errorf("want one %s, got %q, too", f.Name, text)
+	if (f.Operand || f.alone) && !first {
+		return errors.Errorf("want one %s, got %q, too", cmp.Or(f.Alone, f.Name), text)
 	}
 	return f.problem(setText(f.value, text))
 }

@@ -54,7 +54,8 @@ func newCall(t *testing.T) (*call, Flags) {
 
 func setFlag(flags Flags, name, text string) error {
 	if name == "" {
-		return flags.Operand().Set(text)
+		f, _ := flags.Operand()
+		return f.SetAlone(text)
 	}
 	f, err := flags.Lookup(name)
 	if err != nil {

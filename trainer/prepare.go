@@ -25,7 +25,7 @@ func (t *Trainer) prepare(ctx context.Context, o Options) error {
 	}
 	load := func(ctx context.Context) error { return t.loadCorpus(ctx, o.Corpus) }
 	if o.Dry {
-		return inTurn(ctx, t.checkMemory, load, t.compile, t.openMixing, t.openNorms)
+		return inTurn(ctx, t.checkMemory, load, t.agree, t.compile, t.openMixing, t.openNorms)
 	}
 	if !t.leads() {
 		return inTurn(ctx, t.checkMemory, load, t.agree, t.compile, t.openNorms, t.receiveStart)

@@ -2,8 +2,10 @@ package trainer
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/trainer/learner"
 )
 
@@ -25,7 +28,7 @@ func (t *Trainer) checkRanks() error {
 	if t.group != nil {
 		return distributed.CheckSize(ranks, t.group)
 	}
-	if ranks != 1 {
+	if ranks != 1 && !t.dry { // of one rank's work the whole run's time follows
 		return errors.Errorf("device.ranks: want 1 here, got %d: only the command train, started by mpiexec, trains by several ranks", ranks)
 	}
 	return nil
@@ -36,10 +39,6 @@ func (t *Trainer) agree(context.Context) error {
 	if t.group == nil {
 		return nil
 	}
-	digest, err := configDigest(t.run)
-	if err != nil {
-		return err
-	}
 	program, err := os.Executable()
 	if err != nil {
 		return errors.WithStack(err)
@@ -47,13 +46,28 @@ func (t *Trainer) agree(context.Context) error {
 	if program, err = contentName(program); err != nil {
 		return err
 	}
-	return distributed.Agree(t.group, []distributed.Fact{
-		{Name: "program", Value: program},
-		{Name: "config", Value: digest},
-		{Name: "corpus", Value: t.corpus.Fingerprint},
-		{Name: "vector instructions", Value: graph.PathOf(graph.Precision(t.run.Device.Precision))},
-		{Name: "device.threads", Value: strconv.Itoa(t.run.Device.Threads)},
-	})
+	facts := []distributed.Fact{{Name: "program", Value: program}, {Name: "-dry-run", Value: strconv.FormatBool(t.dry)}}
+	keys, err := settings.Entries(*trained(t.run))
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if !k.Section {
+			facts = append(facts, distributed.Fact{Name: k.Key, Value: written(k.Value)})
+		}
+	}
+	return distributed.Agree(t.group, append(facts,
+		distributed.Fact{Name: "corpus", Value: t.corpus.Fingerprint},
+		distributed.Fact{Name: "vector instructions", Value: graph.PathOf(graph.Precision(t.run.Device.Precision))},
+	))
+}
+
+// written returns a key's value as text.
+func written(v reflect.Value) string {
+	if text, err := json.Marshal(v.Interface()); err == nil {
+		return string(text)
+	}
+	return fmt.Sprint(v.Interface()) // an infinite number
 }
 
 // place returns the device of this rank. The ranks on a host take the GPUs that they see in

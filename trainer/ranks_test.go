@@ -260,7 +260,7 @@ func TestRanksAreRefused(t *testing.T) {
 func TestRanksAgree(t *testing.T) {
 	text, other, out := corpus(t), filepath.Join(t.TempDir(), "other.txt"), filepath.Join(t.TempDir(), "run")
 	require.NoError(t, os.WriteFile(other, bytes.Repeat([]byte("another text\n"), 500), 0o644))
-	for _, fact := range []string{"config", "corpus"} {
+	for fact, name := range map[string]string{"config": "train.lr", "corpus": "corpus"} {
 		_, errs := onRanks(2, func(rank int) rankRun {
 			r := rankRun{ctx: t.Context(), run: ranked(t, 2, text, out)}
 			if rank == 1 && fact == "config" {
@@ -273,7 +273,7 @@ func TestRanksAgree(t *testing.T) {
 			return r
 		})
 		// One rank may end the job before another finds the same problem.
-		require.ErrorContains(t, stderrors.Join(errs...), fact+": want ")
+		require.ErrorContains(t, stderrors.Join(errs...), name+": want ")
 		require.NoDirExists(t, out)
 	}
 }

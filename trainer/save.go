@@ -155,14 +155,19 @@ func stepOrNil(step int) *int {
 	return &step
 }
 
-// configDigest returns the SHA-256 of a resolved config without the keys out, device.ranks and
-// device.rank_timeout, which do not affect what is trained.
-func configDigest(run *runconfig.Run) (string, error) {
+// trained returns a resolved config without the keys out, device.ranks and device.rank_timeout,
+// which do not affect what is trained.
+func trained(run *runconfig.Run) *runconfig.Run {
 	anywhere := *run
 	anywhere.Out = ""
 	alone := runconfig.Defaults().Device
 	anywhere.Device.Ranks, anywhere.Device.RankTimeout = alone.Ranks, alone.RankTimeout
-	text, err := settings.Marshal(&anywhere)
+	return &anywhere
+}
+
+// configDigest returns the SHA-256 of what a config trains.
+func configDigest(run *runconfig.Run) (string, error) {
+	text, err := settings.Marshal(trained(run))
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), err
 }

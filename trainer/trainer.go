@@ -30,6 +30,7 @@ type Trainer struct {
 	batches *data.Batcher
 	store   *graph.Store
 	group   *distributed.Group // nil: alone
+	dry     bool               // Options.Dry
 	learner *learner.Learner
 	scores  bool            // there is text to validate on
 	eval    *eval.Evaluator // nil: this rank does not validate
@@ -98,7 +99,7 @@ func Open(ctx context.Context, run *runconfig.Run, o Options) (*Trainer, error) 
 
 // open implements Open on a disk that a test may let fail.
 func open(ctx context.Context, run *runconfig.Run, o Options, disk checkpoint.Disk) (*Trainer, error) {
-	t := &Trainer{run: run, disk: disk, report: o.Report, best: math.Inf(1), bestStep: -1, saved: -1, good: -1, profile: o.Profile, simulate: o.Simulate, group: o.Group}
+	t := &Trainer{run: run, disk: disk, report: o.Report, best: math.Inf(1), bestStep: -1, saved: -1, good: -1, profile: o.Profile, simulate: o.Simulate, group: o.Group, dry: o.Dry}
 	if t.report == nil || !t.leads() {
 		t.report = Silent{}
 	}

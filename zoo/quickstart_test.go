@@ -32,7 +32,7 @@ func TestEveryBlockIsWorthSomething(t *testing.T) {
 	for i := range rows {
 		ids = append(ids, text[i*(len(text)/rows):][:m.Spec.Seq])
 	}
-	worth, err := blocks.Ablate(m.Store, m.Spec, ids, 0)
+	worth, err := blocks.Ablate(t.Context(), m.Store, m.Spec, ids, 0)
 	require.NoError(t, err)
 	for _, p := range worth.Parts {
 		least := 0.005

@@ -3,6 +3,7 @@
 package blocks
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -37,7 +38,7 @@ type Part struct {
 
 // Ablate measures the parts of a model on rows of token ids, which must all have the same
 // length of at least 2. threads is the number of threads to use; 0: one for each core.
-func Ablate(store *graph.Store, c models.Spec, rows [][]int32, threads int) (*Worth, error) {
+func Ablate(ctx context.Context, store *graph.Store, c models.Spec, rows [][]int32, threads int) (*Worth, error) {
 	if len(rows) == 0 || len(rows[0]) < 2 {
 		return nil, check.Value("rows", "at least one, of 2 tokens or more", len(rows))
 	}
@@ -59,6 +60,9 @@ func Ablate(store *graph.Store, c models.Spec, rows [][]int32, threads int) (*Wo
 		}
 		w.Loss += whole / float64(len(rows))
 		for i, p := range w.Parts {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			without, err := r.Loss(ids, p.writes...)
 			if err != nil {
 				return nil, err

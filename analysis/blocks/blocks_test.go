@@ -28,7 +28,7 @@ func made(t *testing.T, c models.Config) (*graph.Store, models.Spec) {
 func TestWorth(t *testing.T) {
 	for what, c := range map[string]models.Config{"transformer": models.Transformer(2, 8, 16, 2), "RMT": models.RMT(2, 4, 6, 2, 16)} {
 		store, spec := made(t, c)
-		w, err := blocks.Ablate(store, spec, rows, 1)
+		w, err := blocks.Ablate(t.Context(), store, spec, rows, 1)
 		require.NoError(t, err)
 		var names []string
 		for _, p := range w.Parts {
@@ -38,9 +38,9 @@ func TestWorth(t *testing.T) {
 		for i, activations := range [][]string{{"blocks.1.attention.heads"}, {"blocks.1.feedforward.hidden"}, {"blocks.1.attention.heads", "blocks.1.feedforward.hidden"}} {
 			var rises []float64
 			for _, ids := range rows {
-				of, err := analysis.NewAblations(store, spec, [][]int32{ids}, activations, analysis.ReplaceZero)
+				of, err := analysis.NewAblations(t.Context(), store, spec, [][]int32{ids}, activations, analysis.ReplaceZero)
 				require.NoError(t, err)
-				a, err := of.Together(0, nil, analysis.NextTokenLoss())
+				a, err := of.Together(t.Context(), 0, nil, analysis.NextTokenLoss())
 				require.NoError(t, err)
 				rises = append(rises, a.Effect[0][0])
 			}
@@ -64,14 +64,14 @@ func TestIdle(t *testing.T) {
 		clear(p.Value.Data().([]float64))
 	}
 	silence("blocks.1.feedforward.w2")
-	w, err := blocks.Ablate(store, spec, rows, 1)
+	w, err := blocks.Ablate(t.Context(), store, spec, rows, 1)
 	require.NoError(t, err)
 	assert.Zero(t, w.Parts[4].Rise)
 	assert.Zero(t, w.Parts[4].StandardError)
 	assert.Contains(t, w.Idle(1e-9), "blocks.1.feedforward")
 	assert.NotContains(t, w.Idle(1e-9), "blocks.1")
 	silence("blocks.1.attention.o")
-	w, err = blocks.Ablate(store, spec, rows, 1)
+	w, err = blocks.Ablate(t.Context(), store, spec, rows, 1)
 	require.NoError(t, err)
 	assert.Contains(t, w.Idle(1e-9), "blocks.1")
 	assert.NotContains(t, w.Idle(1e-9), "blocks.1.feedforward")
@@ -81,7 +81,7 @@ func TestIdle(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	store, spec := made(t, models.Transformer(1, 8, 16, 2))
 	for _, ids := range [][][]int32{nil, {{1}}, {{1, 2, 99}}, {{1, 2, 3}, {1, 2}}} {
-		_, err := blocks.Ablate(store, spec, ids, 1)
+		_, err := blocks.Ablate(t.Context(), store, spec, ids, 1)
 		assert.Error(t, err)
 	}
 }

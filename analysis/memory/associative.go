@@ -2,6 +2,7 @@ package memory
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -108,7 +109,7 @@ func (o Options) resolve() (Options, error) {
 }
 
 // Try stores pairs in matrices and reads them back.
-func Try(o Options) (*Associative, error) {
+func Try(ctx context.Context, o Options) (*Associative, error) {
 	o, err := o.resolve()
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func Try(o Options) (*Associative, error) {
 	for _, kind := range []string{KeysRandom, KeysOrthonormal, KeysLeastSquares} {
 		curve := RetrievalCurve{Keys: kind}
 		for _, n := range o.Pairs {
-			point, err := retrievalPoint(draw, o, kind, n)
+			point, err := retrievalPoint(ctx, draw, o, kind, n)
 			if err != nil {
 				return nil, err
 			}
@@ -126,12 +127,12 @@ func Try(o Options) (*Associative, error) {
 		}
 		m.Curves = append(m.Curves, curve)
 	}
-	m.Shared, err = sharedRetrievals(draw, o)
+	m.Shared, err = sharedRetrievals(ctx, draw, o)
 	return m, err
 }
 
-func retrievalPoint(draw *rand.Rand, o Options, kind string, n int) (RetrievalPoint, error) {
-	r, err := retrieve(o, n, kind == KeysLeastSquares, draw, func() *mat.Dense {
+func retrievalPoint(ctx context.Context, draw *rand.Rand, o Options, kind string, n int) (RetrievalPoint, error) {
+	r, err := retrieve(ctx, o, n, kind == KeysLeastSquares, draw, func() *mat.Dense {
 		if kind == KeysOrthonormal {
 			return numerics.OrthonormalVectors(draw, n, o.Dk)
 		}
@@ -158,11 +159,11 @@ func retrievalTheory(kind string, n, dk int) float64 {
 }
 
 // sharedRetrievals tries Dk-1 keys of growing coherence.
-func sharedRetrievals(draw *rand.Rand, o Options) ([]SharedRetrieval, error) {
+func sharedRetrievals(ctx context.Context, draw *rand.Rand, o Options) ([]SharedRetrieval, error) {
 	var all []SharedRetrieval
 	n := o.Dk - 1
 	for _, cosine := range []float64{0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5} {
-		r, err := retrieve(o, n, false, draw, func() *mat.Dense { return numerics.EquiangularVectors(draw, n, o.Dk, cosine) })
+		r, err := retrieve(ctx, o, n, false, draw, func() *mat.Dense { return numerics.EquiangularVectors(draw, n, o.Dk, cosine) })
 		if err != nil {
 			return nil, err
 		}
@@ -173,10 +174,13 @@ func sharedRetrievals(draw *rand.Rand, o Options) ([]SharedRetrieval, error) {
 }
 
 // retrieve fills o.Seeds memories and reads them.
-func retrieve(o Options, n int, leastSquares bool, draw *rand.Rand, keys func() *mat.Dense) (Retrieval, error) {
+func retrieve(ctx context.Context, o Options, n int, leastSquares bool, draw *rand.Rand, keys func() *mat.Dense) (Retrieval, error) {
 	r := Retrieval{Pairs: n}
 	var each []float64
 	for range o.Seeds {
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
 		k, v := keys(), numerics.Gaussian(draw, n, o.Dv)
 		e, err := retrievalError(k, v, leastSquares)
 		if err != nil {

@@ -24,7 +24,7 @@ func checkResult(t *testing.T, m *memory.Associative) {
 
 // TestAssociativeMemory: what is read is off by what theory says, within 4 standard errors.
 func TestAssociativeMemory(t *testing.T) {
-	m, err := memory.Try(memory.Options{Dk: 24, Dv: 10, Seeds: 40, Pairs: []int{1, 2, 6, 24, 25, 30, 48, 70}, Seed: 3})
+	m, err := memory.Try(t.Context(), memory.Options{Dk: 24, Dv: 10, Seeds: 40, Pairs: []int{1, 2, 6, 24, 25, 30, 48, 70}, Seed: 3})
 	require.NoError(t, err)
 	require.Len(t, m.Curves, 3)
 	for _, c := range m.Curves {
@@ -56,7 +56,7 @@ func TestAssociativeMemory(t *testing.T) {
 // TestAssociativeMemoryIsSeeded: the same seed makes the same memories, another one makes others.
 func TestAssociativeMemoryIsSeeded(t *testing.T) {
 	try := func(seed uint64) float64 {
-		m, err := memory.Try(memory.Options{Dk: 8, Dv: 4, Seeds: 3, Pairs: []int{9}, Seed: seed})
+		m, err := memory.Try(t.Context(), memory.Options{Dk: 8, Dv: 4, Seeds: 3, Pairs: []int{9}, Seed: seed})
 		require.NoError(t, err)
 		return m.Curves[0].Points[0].Error
 	}
@@ -66,15 +66,15 @@ func TestAssociativeMemoryIsSeeded(t *testing.T) {
 
 // TestMemoryDefaults: options that are zero get defaults, bad ones are refused.
 func TestMemoryDefaults(t *testing.T) {
-	m, err := memory.Try(memory.Options{Dk: 2, Seeds: 2})
+	m, err := memory.Try(t.Context(), memory.Options{Dk: 2, Seeds: 2})
 	require.NoError(t, err)
 	assert.Equal(t, 64, m.Dv)
 	checkResult(t, m)
 	for name, o := range map[string]memory.Options{"dk": {Dk: 1}, "dv": {Dv: -1}, "seeds": {Seeds: 1}} {
-		_, err := memory.Try(o)
+		_, err := memory.Try(t.Context(), o)
 		assert.ErrorIs(t, err, check.ValueError{Name: name})
 	}
-	_, err = memory.Try(memory.Options{Pairs: []int{3, 0}})
+	_, err = memory.Try(t.Context(), memory.Options{Pairs: []int{3, 0}})
 	assert.ErrorIs(t, err, check.ValueError{Name: "pairs", Got: "0"})
 }
 

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -61,7 +62,7 @@ const randomDraws = 8
 
 // MeasureKeys measures the keys of a model with a matrix stream. The seed draws the random keys to
 // compare them with.
-func MeasureKeys(store *graph.Store, c models.Spec, seed uint64) (*KeyMemory, error) {
+func MeasureKeys(ctx context.Context, store *graph.Store, c models.Spec, seed uint64) (*KeyMemory, error) {
 	sites, err := analysis.KeyedSites(store, c)
 	if err != nil {
 		return nil, err
@@ -69,6 +70,9 @@ func MeasureKeys(store *graph.Store, c models.Spec, seed uint64) (*KeyMemory, er
 	m := &KeyMemory{sites: sites}
 	draw := rand.New(rand.NewPCG(seed, 2))
 	for i, s := range sites {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		sites[i].Keys = numerics.UnitRows(s.Keys)
 		m.Sets = append(m.Sets, newKeySet(draw, s.Site, s.Reads, sites[i].Keys))
 		m.Dk = m.Sets[i].Dimensions

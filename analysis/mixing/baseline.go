@@ -2,6 +2,7 @@ package mixing
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/graph"
@@ -11,6 +12,7 @@ import (
 // baseline is an untouched run, with which runs with ablations are compared.
 type baseline struct {
 	*cache.Runner
+	ctx   context.Context // ends the runs
 	clean *cache.Cache
 	loss  float64 // nats a token
 	err   error   // of the first run that failed
@@ -18,7 +20,7 @@ type baseline struct {
 
 // newBaseline runs a model on a row of token ids, at least two, so that the named activations can
 // be replaced. Close it after use.
-func newBaseline(store *graph.Store, c models.Spec, ids []int32, names []string) (*baseline, error) {
+func newBaseline(ctx context.Context, store *graph.Store, c models.Spec, ids []int32, names []string) (*baseline, error) {
 	r, err := cache.ForRow(store, c, ids, names...)
 	if err != nil {
 		return nil, err
@@ -28,12 +30,15 @@ func newBaseline(store *graph.Store, c models.Spec, ids []int32, names []string)
 		r.Close()
 		return nil, err
 	}
-	return &baseline{Runner: r, clean: clean, loss: clean.NextTokenLoss()}, nil
+	return &baseline{Runner: r, ctx: ctx, clean: clean, loss: clean.NextTokenLoss()}, nil
 }
 
 // rise returns how much interventions raise the loss above the untouched run's.
 func (b *baseline) rise(replace ...cache.Intervention) float64 {
+	if b.err = cmp.Or(b.err, b.ctx.Err()); b.err != nil {
+		return 0
+	}
 	loss, err := b.Loss(b.clean.IDs, replace...)
-	b.err = cmp.Or(b.err, err)
+	b.err = err
 	return loss - b.loss
 }

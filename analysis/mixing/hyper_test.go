@@ -80,7 +80,7 @@ func TestRescue(t *testing.T) {
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)
 	// The next site reads row 1 alone, and carries each row as it is.
 	copy(store.Param("blocks.0.feedforward.hyper.static").Value.Float32s(), []float32{0, 1, 0, 1, 1, 0, 1, 1})
-	r, err := mixing.AblateRows(store, c, ids)
+	r, err := mixing.AblateRows(t.Context(), store, c, ids)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"blocks.0.attention.stream", "blocks.0.feedforward.stream", "blocks.1.attention.stream"}, r.Sites)
 	require.NotNil(t, r.Rescued[0][0], "%v", r.Ablated)

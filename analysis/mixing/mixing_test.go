@@ -91,9 +91,9 @@ func TestStreamsThatDoNotMix(t *testing.T) {
 	store := modeltest.NewStore(t, c, tensor.Float32, 1)
 	_, err := mixing.Run(store, c, ids)
 	require.ErrorIs(t, err, mixing.ErrNone)
-	_, err = mixing.AblateRows(store, c, ids)
+	_, err = mixing.AblateRows(t.Context(), store, c, ids)
 	require.ErrorIs(t, err, mixing.ErrNone)
-	_, err = mixing.AblateSources(store, c, ids)
+	_, err = mixing.AblateSources(t.Context(), store, c, ids)
 	require.ErrorIs(t, err, mixing.ErrNone)
 }
 

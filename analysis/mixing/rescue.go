@@ -1,6 +1,7 @@
 package mixing
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -31,7 +32,7 @@ const rowAxis = "row"
 
 // AblateRows ablates and rescues each row of a stream on a row of at least two token ids. For a
 // stream without rows the error wraps ErrNone.
-func AblateRows(store *graph.Store, c models.Spec, ids []int32) (*Rescue, error) {
+func AblateRows(ctx context.Context, store *graph.Store, c models.Spec, ids []int32) (*Rescue, error) {
 	sketch, err := cache.Sketch(store, c)
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func AblateRows(store *graph.Store, c models.Spec, ids []int32) (*Rescue, error)
 	if len(names) < 2 {
 		return nil, none(c, "rows")
 	}
-	b, err := newBaseline(store, c, ids, names)
+	b, err := newBaseline(ctx, store, c, ids, names)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package mixing
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -43,7 +44,7 @@ func (s sum) column(source int) int {
 
 // AblateSources ablates and rescues each source that a stream reads by weights, on a row of at
 // least two token ids. For a stream without such sources the error wraps ErrNone.
-func AblateSources(store *graph.Store, c models.Spec, ids []int32) (*SourceRescue, error) {
+func AblateSources(ctx context.Context, store *graph.Store, c models.Spec, ids []int32) (*SourceRescue, error) {
 	sketch, err := cache.Sketch(store, c)
 	if err != nil {
 		return nil, err
@@ -67,7 +68,7 @@ func AblateSources(store *graph.Store, c models.Spec, ids []int32) (*SourceRescu
 	if len(sums) == 0 {
 		return nil, none(c, "sums over depth")
 	}
-	b, err := newBaseline(store, c, ids, hooks)
+	b, err := newBaseline(ctx, store, c, ids, hooks)
 	if err != nil {
 		return nil, err
 	}

@@ -2,22 +2,25 @@ package numerics
 
 import (
 	"cmp"
+	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
-// Concurrently calls f with 0 to n-1, at most GOMAXPROCS calls at a time. It returns the error
-// of the first of these calls, in their order, that fails.
-func Concurrently(n int, f func(i int) error) error {
+// Concurrently calls f with 0 to n-1, at most GOMAXPROCS calls at a time, until ctx ends. It
+// returns the error of the first of these calls, in their order, that fails, or ctx's.
+func Concurrently(ctx context.Context, n int, f func(i int) error) error {
 	var work sync.WaitGroup
-	errs, free := make([]error, n), make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i := range n {
+	var next atomic.Int64
+	errs := make([]error, n)
+	for range min(n, runtime.GOMAXPROCS(0)) {
 		work.Go(func() {
-			free <- struct{}{}
-			defer func() { <-free }()
-			errs[i] = f(i)
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				errs[i] = f(i)
+			}
 		})
 	}
 	work.Wait()
-	return cmp.Or(errs...)
+	return cmp.Or(ctx.Err(), cmp.Or(errs...))
 }

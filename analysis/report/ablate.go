@@ -80,19 +80,19 @@ func (o Ablate) Run(ctx context.Context, m *Model) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	ablations, err := analysis.NewAblations(m.Store, m.Spec, rows, o.Names, o.With)
+	ablations, err := analysis.NewAblations(ctx, m.Store, m.Spec, rows, o.Names, o.With)
 	if err != nil {
 		return nil, err
 	}
 	r := m.NewReport("Ablation", ids)
 	if len(o.Names) > 0 {
-		r.part("ablation", "Named activations", o.together())(ablations.Together(0, o.At, metric))
+		r.part("ablation", "Named activations", o.together())(ablations.Together(ctx, 0, o.At, metric))
 		return r, r.err
 	}
 	r.sweep(m, "heads", "Heads", "Each head's output is set to 0 at all tokens: how the metric changes.", nil, o.Top)(
-		ablations.Heads(0, metric))
+		ablations.Heads(ctx, 0, metric))
 	r.sweep(m, "writers", "Writers", "What a writer writes is set to 0, at one token or at all.", ids, o.Top)(
-		ablations.Writers(0, metric))
+		ablations.Writers(ctx, 0, metric))
 	return r, r.err
 }
 
@@ -113,7 +113,7 @@ func (o Ablate) blocks(ctx context.Context, m *Model) (*Report, error) {
 	}
 	r := m.NewReport("What blocks are worth", nil)
 	r.part("blocks", "Blocks and sublayers", "All that a sublayer writes to the stream is set to 0, then all that a block writes: how the loss of the next token rises.")(
-		blocks.Ablate(m.Store, m.Spec, rows, 0))
+		blocks.Ablate(ctx, m.Store, m.Spec, rows, 0))
 	return r, r.err
 }
 
@@ -126,7 +126,7 @@ func (o Ablate) over(ctx context.Context, m *Model, rows [][]int32) (*Report, er
 	if o.Restore {
 		effects = (*analysis.Ablations).Restored
 	}
-	ablations, err := analysis.NewAblations(m.Store, m.Spec, rows, o.Names, o.With)
+	ablations, err := analysis.NewAblations(ctx, m.Store, m.Spec, rows, o.Names, o.With)
 	if err != nil {
 		return nil, err
 	}
@@ -136,13 +136,13 @@ func (o Ablate) over(ctx context.Context, m *Model, rows [][]int32) (*Report, er
 			return nil, err
 		}
 		if len(o.Names) > 0 {
-			one, err := ablations.Together(i, o.At, metric)
+			one, err := ablations.Together(ctx, i, o.At, metric)
 			if err != nil {
 				return nil, err
 			}
 			return []value{{strings.Join(o.Names, ", "), one.Effect[0][0]}}, nil
 		}
-		each, err := effects(ablations, i, metric)
+		each, err := effects(ablations, ctx, i, metric)
 		if err != nil {
 			return nil, err
 		}

@@ -18,7 +18,8 @@ import (
 type Analysis interface {
 	Name() string // of its command
 	Card() Card
-	// Run analyses the model. Most computations check ctx only when they are done.
+	// Run analyses the model. Where it runs the model several times, or draws at random, it returns
+	// ctx's error soon after ctx has ended.
 	Run(ctx context.Context, m *Model) (*Report, error)
 }
 

@@ -37,7 +37,7 @@ func (Circuits) Card() Card {
 }
 
 // Run reports the QK and OV circuits of heads, or of one head of one layer.
-func (o Circuits) Run(_ context.Context, m *Model) (*Report, error) {
+func (o Circuits) Run(ctx context.Context, m *Model) (*Report, error) {
 	at, err := o.Place.in(m.Spec)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (o Circuits) Run(_ context.Context, m *Model) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := analysis.FindCircuits(m.Store, m.Spec, analysis.CircuitOptions{
+	found, err := analysis.FindCircuits(ctx, m.Store, m.Spec, analysis.CircuitOptions{
 		Run: run, WithoutVocabulary: o.Full != nil && !*o.Full, Draws: o.Draws, Seed: o.Seed,
 	})
 	if err != nil {
@@ -59,7 +59,7 @@ func (o Circuits) Run(_ context.Context, m *Model) (*Report, error) {
 	}
 	found.Show(o.Top, at.has)
 	r.Add("circuits", "Circuits", "The heads that copy most first.", found)
-	composition, err := analysis.Compose(m.Store, m.Spec, run)
+	composition, err := analysis.Compose(ctx, m.Store, m.Spec, run)
 	if err != nil || len(composition.Pairs) == 0 {
 		return r, err
 	}

@@ -49,7 +49,7 @@ func (o Directions) Run(ctx context.Context, m *Model) (*Report, error) {
 		}
 		rows = slices.Collect(slices.Chunk(ids, m.Spec.Seq))
 	}
-	found, err := analysis.FindDirections(m.Store, m.Spec, rows, o.DirectionsOptions)
+	found, err := analysis.FindDirections(ctx, m.Store, m.Spec, rows, o.DirectionsOptions)
 	if err != nil {
 		return nil, err
 	}

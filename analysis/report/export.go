@@ -68,7 +68,7 @@ type ExportedActivation struct {
 // Run writes named activations of a run on a prompt, as float32, to files that numpy and
 // PyTorch read: a safetensors file whose metadata has "axes" and "tokens" as JSON, and a folder
 // of .npy files. Each is written whole or not at all. Without files it lists the activations.
-func (o Export) Run(_ context.Context, m *Model) (*Report, error) {
+func (o Export) Run(ctx context.Context, m *Model) (*Report, error) {
 	if o.NPY != "" {
 		if _, err := os.Lstat(o.NPY); !errors.Is(err, os.ErrNotExist) {
 			return nil, check.Value("npy", "a folder that is not there yet", o.NPY)
@@ -86,6 +86,9 @@ func (o Export) Run(_ context.Context, m *Model) (*Report, error) {
 	}
 	run, err := m.run(ids, names)
 	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	r := m.NewReport("Activations", ids)

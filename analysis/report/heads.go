@@ -40,7 +40,7 @@ const maxRandomTokens = 1_000_000
 
 // Run reports induction and previous-token scores of all heads and what they attend to in a
 // prompt or, of one head of one layer, that head as a tensor product.
-func (o Heads) Run(_ context.Context, m *Model) (*Report, error) {
+func (o Heads) Run(ctx context.Context, m *Model) (*Report, error) {
 	at, err := o.Place.in(m.Spec)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (o Heads) Run(_ context.Context, m *Model) (*Report, error) {
 	if err := m.checkLength("period: twice that", 2*period); err != nil {
 		return nil, err
 	}
-	scores, err := analysis.InductionScores(m.Store, m.Spec, period, rows, o.Seed)
+	scores, err := analysis.InductionScores(ctx, m.Store, m.Spec, period, rows, o.Seed)
 	if err != nil {
 		return nil, err
 	}

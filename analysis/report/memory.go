@@ -37,8 +37,8 @@ func (Memory) Card() Card {
 
 // Run reports the matrix stream as an associative memory: the model's keys, what its readers get of
 // each write in a run, and the theory on random pairs.
-func (o Memory) Run(_ context.Context, m *Model) (*Report, error) {
-	keys, err := memory.MeasureKeys(m.Store, m.Spec, o.Seed)
+func (o Memory) Run(ctx context.Context, m *Model) (*Report, error) {
+	keys, err := memory.MeasureKeys(ctx, m.Store, m.Spec, o.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (o Memory) Run(_ context.Context, m *Model) (*Report, error) {
 		}
 	}
 	r.part("memory", "Random pairs in one matrix", "Pairs of a key and a value are stored as outer products and read back: the relative squared error against the number of pairs.")(
-		memory.Try(memory.Options{Dk: keys.Dk, Dv: m.Spec.StreamSize() / keys.Dk, Seeds: o.Seeds, Seed: o.Seed}))
+		memory.Try(ctx, memory.Options{Dk: keys.Dk, Dv: m.Spec.StreamSize() / keys.Dk, Seeds: o.Seeds, Seed: o.Seed}))
 	return r, r.err
 }
 

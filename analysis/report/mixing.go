@@ -38,7 +38,7 @@ func (Mixing) Card() Card {
 
 // Run reports how far a stream's mixing coefficients have moved from their start, what they amplify
 // through depth and, where the stream has rows, what each holds.
-func (o Mixing) Run(_ context.Context, m *Model) (*Report, error) {
+func (o Mixing) Run(ctx context.Context, m *Model) (*Report, error) {
 	ids, err := o.Prompt.Read(m, 2)
 	if err == nil && o.History == nil && m.Path != "" {
 		o.History, err = mixing.ReadHistory(m.Path)
@@ -62,10 +62,10 @@ func (o Mixing) Run(_ context.Context, m *Model) (*Report, error) {
 		r.Add("history", "In training", "How far the coefficients were from their start, step by step, as train.log_mixing wrote it.", mixing.History(o.History))
 	}
 	r.addDepth(m, now, ids)
-	if sources, err := mixing.AblateSources(m.Store, m.Spec, ids); !errors.Is(err, mixing.ErrNone) {
+	if sources, err := mixing.AblateSources(ctx, m.Store, m.Spec, ids); !errors.Is(err, mixing.ErrNone) {
 		r.part("sources", "What a source is worth", "A source's weight is set to 0 in all sums over depth, the others left as they are; then one reader alone keeps it. What the loss regains is what that reader needs of it.")(sources, err)
 	}
-	if rescue, err := mixing.AblateRows(m.Store, m.Spec, ids); !errors.Is(err, mixing.ErrNone) {
+	if rescue, err := mixing.AblateRows(ctx, m.Store, m.Spec, ids); !errors.Is(err, mixing.ErrNone) {
 		r.part("rescue", "What a row holds", "A row is set to 0 after a site, and restored after the next one. The share of the rise that goes away then is what only this row held.")(rescue, err)
 	}
 	return r, r.err

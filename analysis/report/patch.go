@@ -72,7 +72,7 @@ func (o Patch) Run(ctx context.Context, m *Model) (*Report, error) {
 	if o.Pairs != nil {
 		return o.over(ctx, m)
 	}
-	p, err := o.run(m)
+	p, err := o.run(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ type patched struct {
 }
 
 // run reads the prompts and patches the stream and heads.
-func (o Patch) run(m *Model) (p patched, err error) {
+func (o Patch) run(ctx context.Context, m *Model) (p patched, err error) {
 	ofStream, ofHeads := analysis.PatchStream, analysis.PatchHeads
 	if o.Method == PatchAttribution {
 		ofStream, ofHeads = analysis.AttributionPatchStream, analysis.AttributionPatchHeads
@@ -108,10 +108,10 @@ func (o Patch) run(m *Model) (p patched, err error) {
 	if p.aim, err = o.aim(m, p.clean, p.corrupt); err != nil {
 		return p, err
 	}
-	if p.stream, err = ofStream(m.Store, m.Spec, p.clean, p.corrupt, p.aim.metric()); err != nil {
+	if p.stream, err = ofStream(ctx, m.Store, m.Spec, p.clean, p.corrupt, p.aim.metric()); err != nil {
 		return p, err
 	}
-	p.heads, err = ofHeads(m.Store, m.Spec, p.clean, p.corrupt, p.aim.metric())
+	p.heads, err = ofHeads(ctx, m.Store, m.Spec, p.clean, p.corrupt, p.aim.metric())
 	return p, err
 }
 
@@ -194,7 +194,7 @@ func (o Patch) over(ctx context.Context, m *Model) (*Report, error) {
 	if o.Corrupt != "" || o.CorruptIDs != nil {
 		return nil, check.Value("corrupt", "none with a list of prompts, which has its own", "one")
 	}
-	averages, err := average(ctx, o.Pairs, func(_ int, p PatchPair) ([]value, error) { return o.onPair(m, p) })
+	averages, err := average(ctx, o.Pairs, func(_ int, p PatchPair) ([]value, error) { return o.onPair(ctx, m, p) })
 	if err != nil {
 		return nil, err
 	}
@@ -205,10 +205,10 @@ func (o Patch) over(ctx context.Context, m *Model) (*Report, error) {
 }
 
 // onPair returns the effects on one pair.
-func (o Patch) onPair(m *Model, pair PatchPair) ([]value, error) {
+func (o Patch) onPair(ctx context.Context, m *Model, pair PatchPair) ([]value, error) {
 	o.Prompt.Text, o.Corrupt = pair.Prompt, pair.Corrupt
 	o.Target.Target, o.Against = cmp.Or(pair.Target, o.Target.Target), cmp.Or(pair.Against, o.Against)
-	p, err := o.run(m)
+	p, err := o.run(ctx, m)
 	if err != nil {
 		return nil, err
 	}

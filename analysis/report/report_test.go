@@ -13,7 +13,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -118,6 +120,72 @@ func everyAnalysis(t *testing.T, m *Model) map[string]Analysis {
 	}
 	named["steer"] = Steer{Toward: "a", Scale: 1}
 	return named
+}
+
+// checked is a context that ends after a number of questions whether it has.
+type checked struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (c *checked) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestAnalysesEnd: analyses that take long, because of their settings or of the model's size, ask
+// again and again whether they shall go on.
+func TestAnalysesEnd(t *testing.T) {
+	const many = 1_000_000
+	matrix, vectors := tiny(t, stream.MatrixConfig{Dk: 6, Dv: 8, Rank: 3}), vector(t)
+	text := vector(t)
+	text.Text = func(context.Context, []string, int) ([]int32, error) { return make([]int32, 20*text.Spec.Seq), nil }
+	for name, c := range map[string]struct {
+		m *Model
+		a Analysis
+	}{
+		"memory":           {matrix, Memory{Seeds: many}},
+		"rotation":         {vectors, Rotation{RotationReportOptions: analysis.RotationReportOptions{Seeds: many}}},
+		"optimizers":       {vectors, Rotation{RotationReportOptions: analysis.RotationReportOptions{Seeds: 1}, Steps: many}},
+		"basis":            {vectors, Basis{BasisOptions: analysis.BasisOptions{Controls: many}}},
+		"circuits":         {vectors, Circuits{Draws: many}},
+		"circuits of keys": {matrix, Circuits{Draws: many}},
+		"tuned lens":       {text, Lens{Tuned: Tuned{Train: true, Steps: many}}},
+		"wiring":           {vectors, Wiring{}},
+		"heads":            {vectors, Heads{}},
+		"subspaces":        {vectors, Subspaces{}},
+		"paths":            {vectors, Paths{}},
+		"ablate":           {vectors, Ablate{}},
+		"blocks":           {vectors, Ablate{Blocks: true}},
+		"patch":            {vectors, Patch{}},
+		"patch, gradients": {vectors, Patch{Method: PatchAttribution}},
+		"directions":       {text, Directions{OverRows: OverRows{Rows: 20}}},
+		"rows of a stream": {tiny(t, stream.MHCConfig{Vectors: stream.Vectors{D: 12}, N: 2}), Mixing{}},
+		"sources of a sum": {tiny(t, stream.DenseFormerConfig{Vectors: stream.Vectors{D: 12}}), Mixing{}},
+		"export":           {vectors, Export{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, checks := range []int64{0, 1, 3} {
+				ctx := &checked{Context: t.Context()}
+				ctx.left.Store(checks)
+				failed := make(chan error)
+				go func() {
+					_, err := Run(ctx, c.m, c.a)
+					failed <- err
+				}()
+				select {
+				case err := <-failed:
+					if checks == 0 || ctx.left.Load() < 0 {
+						require.ErrorIs(t, err, context.Canceled)
+					}
+				case <-time.After(time.Minute):
+					t.Fatal("the analysis goes on")
+				}
+			}
+		})
+	}
 }
 
 // TestZeroOptions: every analysis that a stream has is ready without options, and says what it is

@@ -40,18 +40,18 @@ const optimizerTokens = 17
 
 // Run reports how far logits move when the stream is rotated and, with Steps, what optimizers
 // do to a model and its rotated copy.
-func (o Rotation) Run(_ context.Context, m *Model) (*Report, error) {
+func (o Rotation) Run(ctx context.Context, m *Model) (*Report, error) {
 	ids, err := o.Prompt.Read(m, 2)
 	if err != nil {
 		return nil, err
 	}
 	r := m.NewReport("Rotation of the stream", ids)
-	r.part("rotation", "Rotations folded into the weights", "How far the logits move when the stream is rotated and the weights with it: not at all but for rounding, unless something has a basis of its own.")(analysis.MeasureRotation(m.Store, m.Spec, ids, o.RotationReportOptions))
+	r.part("rotation", "Rotations folded into the weights", "How far the logits move when the stream is rotated and the weights with it: not at all but for rounding, unless something has a basis of its own.")(analysis.MeasureRotation(ctx, m.Store, m.Spec, ids, o.RotationReportOptions))
 	if o.Steps == 0 || r.err != nil {
 		return r, r.err
 	}
 	ids = ids[:min(len(ids), optimizerTokens)]
 	r.part("optimizers", "Optimizers", fmt.Sprintf("A model without what breaks the invariance and a rotated copy are trained on the same %d tokens. Under plain gradient descent they stay each other's rotation; coordinate-wise optimizers make a basis special.", len(ids)-1))(
-		analysis.CompareOptimizers(m.Store, m.Spec, ids, analysis.OptimizerOptions{RotationOptions: analysis.RotationOptions{Seed: o.Seed}, Steps: o.Steps}))
+		analysis.CompareOptimizers(ctx, m.Store, m.Spec, ids, analysis.OptimizerOptions{RotationOptions: analysis.RotationOptions{Seed: o.Seed}, Steps: o.Steps}))
 	return r, r.err
 }

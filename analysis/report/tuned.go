@@ -53,7 +53,7 @@ func (o Tuned) lens(ctx context.Context, r *Report, m *Model) (*analysis.TunedLe
 	if err != nil {
 		return nil, err
 	}
-	lens, fit, err := analysis.TuneLens(m.Store, m.Spec, ids, o.Steps)
+	lens, fit, err := analysis.TuneLens(ctx, m.Store, m.Spec, ids, o.Steps)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (Wiring) Card() Card {
 }
 
 // Run reports who writes where and who reads it.
-func (o Wiring) Run(_ context.Context, m *Model) (*Report, error) {
+func (o Wiring) Run(ctx context.Context, m *Model) (*Report, error) {
 	if (o.From == "") != (o.To == "") {
 		return nil, check.Value("from", "it with -to, or neither", "one of them")
 	}
@@ -50,6 +50,6 @@ func (o Wiring) Run(_ context.Context, m *Model) (*Report, error) {
 		return r, r.err
 	}
 	o.WiringOptions.Run = run
-	r.part("wiring", "Who writes, who reads", "Rows in the order of the run, from the top; letters say as what a head reads it: query, key or value. An edge is a virtual weight that random weights hardly ever have.")(analysis.Wire(m.Store, m.Spec, o.WiringOptions))
+	r.part("wiring", "Who writes, who reads", "Rows in the order of the run, from the top; letters say as what a head reads it: query, key or value. An edge is a virtual weight that random weights hardly ever have.")(analysis.Wire(ctx, m.Store, m.Spec, o.WiringOptions))
 	return r, r.err
 }

@@ -49,7 +49,7 @@ func notes(zoo models.Zoo) string {
 // call holds the arguments of a call.
 type call struct {
 	zoo    models.Zoo
-	Path   string `yaml:"checkpoint" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or what is listed below"`
+	Path   string `yaml:"checkpoint" alone:"[CHECKPOINT]" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or what is listed below"`
 	Out    string `yaml:"out" help:"write <PATH>: a folder, or for a format of one file that file"`
 	Format string `yaml:"format" help:"write the format <NAME>, one of those below"`
 	pretrained.ExportOptions
@@ -63,9 +63,9 @@ func (c *call) run(_ context.Context, out commandline.Output) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	m, err := pretrained.Open(c.Path, c.zoo)
+	m, err := commandline.OpenPath(c.Path, c.zoo)
 	if err != nil {
-		return commandline.Usage(errors.Wrap(err, "-checkpoint"))
+		return err
 	}
 	for _, w := range m.Source.Warnings {
 		out.Warn(w)

@@ -69,7 +69,7 @@ func TestConvertRefuses(t *testing.T) {
 		{"-checkpoint " + llamaHF, "-out: want the path of what is to be written, got nothing"},
 		{"-checkpoint " + llamaHF + " -out " + out, `-format: unknown format "": want one of residua, huggingface, rmt, gguf`},
 		{"-checkpoint " + llamaHF + " -format onnx -out " + out, `-format: unknown format "onnx"`},
-		{"-checkpoint nowhere -format residua -out " + out, "no such file or directory"},
+		{"-checkpoint nowhere -format residua -out " + out, "got nowhere, which does not exist"},
 		{"-checkpoint " + llamaHF + " -format huggingface -out " + home, "home, which exists: name another, or add -replace"},
 		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + home, "which has the folder deep in it"},
 		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + texts, "texts: want a Hugging Face folder (with config.json), or a folder in the RMT authors' layout (with weights.safetensors and rmt.json); remove it"},

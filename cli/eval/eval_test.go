@@ -135,8 +135,8 @@ func TestEvalRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"no checkpoint", nil, "-checkpoint: want a run folder, a step folder or a .safetensors file, got nothing"},
-		{"missing", []string{"-checkpoint", filepath.Join(empty, "none")}, "no such file or directory"},
+		{"no checkpoint", nil, "-checkpoint: want zoo:quickstart, "},
+		{"missing", []string{"-checkpoint", filepath.Join(empty, "none")}, "none, which does not exist"},
 		{"empty folder", []string{"-checkpoint", empty}, "neither a run folder"},
 		{"foreign", []string{"-checkpoint", foreign}, "convert a foreign checkpoint first"},
 		{"no model", []string{"-checkpoint", text}, "text.bin"},
@@ -155,7 +155,7 @@ func TestEvalRefuses(t *testing.T) {
 		{"figure of several", []string{run.Dir, run.Dir, "-by", "token", "-figure", "x.svg"}, "-figure: want -by position or one checkpoint"},
 		{"tokens of several", []string{run.Dir, run.Dir, "-per-token"}, "-per-token: want one checkpoint, got 2"},
 		{"ids of several", []string{run.Dir, run.Dir, "-ids", "1,2"}, "-ids: want one checkpoint, got 2"},
-		{"second checkpoint", []string{run.Dir, filepath.Join(empty, "none")}, "no such file or directory"},
+		{"second checkpoint", []string{run.Dir, filepath.Join(empty, "none")}, "none, which does not exist"},
 		{"shots without a task", []string{run.Dir, "-shots", "1"}, "-shots: want it with -task alone"},
 		{"text with a task", []string{run.Dir, "-task", "x.jsonl", "-data", text}, "-data: want it with text alone"},
 		{"flag", []string{"-chekpoint", run.Dir}, "did you mean -checkpoint?"},

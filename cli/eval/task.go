@@ -3,6 +3,8 @@ package eval
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -62,7 +64,11 @@ func (c *call) runTask(ctx context.Context, out commandline.Output) error {
 // run.
 func (c *call) loadTask(ctx context.Context, out commandline.Output) (*tasks.Task, error) {
 	if c.File != tasks.HeldOutFile {
-		return tasks.Load(ctx, c.File, c.task.Options)
+		t, err := tasks.Load(ctx, c.File, c.task.Options)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, commandline.Usagef("-task: want a file of one document a line%s, or %s, got %s, which does not exist (docs/eval.md says where tasks come from)", filesNear(c.File), tasks.HeldOutFile, c.File)
+		}
+		return t, err
 	}
 	c.Path = c.Paths[0]
 	m, err := c.open(out)
@@ -74,6 +80,24 @@ func (c *call) loadTask(ctx context.Context, out commandline.Output) (*tasks.Tas
 		return nil, err
 	}
 	return tasks.HeldOut(ctx, texts, c.task.Options)
+}
+
+// filesNear names files that may be meant by one that does not exist: those with a task's ending in
+// its folder, in this one and in Residua's own.
+func filesNear(file string) string {
+	var names []string
+	for _, folder := range []string{filepath.Dir(file), ".", "eval/tasks/testdata"} {
+		found, _ := filepath.Glob(filepath.Join(folder, "*.jsonl")) // a folder of any name: without its files, if the name is a pattern
+		for _, name := range found {
+			if !slices.Contains(names, name) && len(names) < 8 {
+				names = append(names, name)
+			}
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return " such as " + strings.Join(names, ", ")
 }
 
 // callersMistake marks errors in the task's file, and of models that cannot read it, as errors of

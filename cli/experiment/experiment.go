@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/residua-go/residua/experiment"
@@ -85,12 +86,32 @@ func (c *call) experiment(ctx context.Context, out commandline.Output) error {
 	case c.Plan:
 		return c.predict(ctx, plan, out)
 	case !c.Report:
-		err = plan.Train(ctx, experiment.Options{Jobs: c.Jobs, Only: c.Only, StopAfter: time.Duration(c.StopAfter), Note: out.Note})
+		err = c.train(ctx, plan, out)
 	}
 	if err != nil {
 		return err
 	}
 	return c.show(plan, out)
+}
+
+// train makes the runs, and shows on a terminal how far they are.
+func (c *call) train(ctx context.Context, plan *experiment.Plan, out commandline.Output) error {
+	var mu sync.Mutex // runs report from goroutines of their own
+	bar := commandline.NewProgress(out, "of the experiment")
+	defer bar.End()
+	return plan.Train(ctx, experiment.Options{Jobs: c.Jobs, Only: c.Only, StopAfter: time.Duration(c.StopAfter),
+		Note: func(news string) {
+			mu.Lock()
+			defer mu.Unlock()
+			bar.End()
+			out.Note(news)
+		},
+		Progress: func(share float64) {
+			mu.Lock()
+			defer mu.Unlock()
+			bar.Share(share)
+		},
+	})
 }
 
 // folder returns the experiment's folder.

@@ -76,11 +76,11 @@ func TestGenerateRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"no checkpoint", []string{"-prompt", "x"}, "-checkpoint: want a run folder, a step folder or a .safetensors file, got nothing"},
+		{"no checkpoint", []string{"-prompt", "x"}, "-checkpoint: want zoo:quickstart, "},
 		{"neither text nor BOS", []string{"-checkpoint", run.Dir, "-bos=false"}, "-bos: want true, or a text, got neither: nothing is read"},
 		{"BOS before ids", []string{"-checkpoint", run.Dir, "-ids", "97", "-bos=false"}, "-bos: want it with the text of a prompt alone, got ids, which are read as they are"},
 		{"empty checkpoint", []string{"-checkpoint", ""}, "-checkpoint: want a value, got an empty one"},
-		{"missing", []string{"-checkpoint", filepath.Join(run.Dir, "none")}, "no such file or directory"},
+		{"missing", []string{"-checkpoint", filepath.Join(run.Dir, "none")}, "none, which does not exist"},
 		{"damaged", []string{"-checkpoint", clitest.Damage(t, run.Model)}, "damaged"},
 		{"foreign", []string{"-checkpoint", filepath.Join("..", "..", "testdata", "reference", "gpt2-hf", "model.safetensors")}, "another program's file"},
 		{"temperature", []string{"-temperature", "-0.5"}, "-temperature: want >= 0 (0: always the likeliest token), got -0.5"},
@@ -118,7 +118,7 @@ func TestGenerateRefuses(t *testing.T) {
 		{"id beyond the vocabulary", []string{"-ids", "1,257"}, "-ids: token 1: want an id of 0 to 256, got 257"},
 		{"text for a model without a tokenizer", []string{"-checkpoint", gpt2HF, "-prompt", "a"}, "-ids: want token ids, such as 1,2,3, each below 113: the model has no tokenizer"},
 		{"stop string for a model without a tokenizer", []string{"-checkpoint", gpt2HF, "-ids", "1", "-stop", "a"}, "-stop: want none, since the model has no tokenizer to spell it"},
-		{"stray", []string{"-prompt", "two", "words"}, `want flags alone, got "words"`},
+		{"stray", []string{"-prompt", "two", "words"}, `want one [CHECKPOINT], got "words", too`},
 		{"unknown", []string{"-topk", "3"}, "unknown flag -topk; did you mean -top-k?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,6 +2,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -36,7 +37,7 @@ func Command(zoo models.Zoo) commandline.Command {
 			train -config quickstart    # makes runs/quickstart
 			serve -checkpoint runs/quickstart
 			serve -checkpoint runs/quickstart -checkpoint runs/quickstart-transformer    # a request's "model" chooses
-			serve -checkpoint runs/quickstart -listen :8080    # to other machines, which need the token`,
+			serve -checkpoint runs/quickstart -listen :8080 -token SECRET    # to other machines, which need the token`,
 		Notes: `
 			curl http://127.0.0.1:8080/v1/completions -d '{"prompt": "func ", "max_tokens": 64}' asks it.
 			A token is read from ` + tokenVariable + ` in the environment.
@@ -52,37 +53,48 @@ func Command(zoo models.Zoo) commandline.Command {
 // call holds the arguments of a call.
 type call struct {
 	zoo   models.Zoo
-	Paths []string `yaml:"checkpoint" help:"serve the model of <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or a folder of another program's, as of Hugging Face's (convert -h lists them); may be repeated: the first one answers requests that name none"`
+	Paths []string `yaml:"checkpoint" alone:"[CHECKPOINT...]" help:"serve the model of <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or a folder of another program's, as of Hugging Face's (convert -h lists them); may be repeated: the first one answers requests that name none"`
 	Names []string `yaml:"name" help:"serve the model by the name <NAME>; may be repeated, as -checkpoint; without, the name of its file or folder"`
 	commandline.Place
-	Listen string `yaml:"listen" default:"127.0.0.1:8080" help:"listen on <ADDRESS>, HOST:PORT; :8080 is all of the machine's addresses, port 0 one that is free"`
+	Listen string `yaml:"listen" default:"127.0.0.1:8080" help:"listen on <ADDRESS>, HOST:PORT; :8080 is all of the machine's addresses, port 0 one that is free; needs a token, or -open, where other machines reach the address"`
+	Open   bool   `yaml:"open" help:"answer everybody who reaches the address that -listen names, without a token"`
 	Window int    `yaml:"window" help:"let the model see the last <N> tokens at most; 0: its training length, with ALiBi 4 times that"`
 	Rows   int    `yaml:"rows" help:"continue <N> texts at a time, each with keys and values of its own; 0: 8, fewer where the memory has no room for them"`
 	Slide  bool   `yaml:"slide" help:"let texts go on beyond the window, of which the model then sees the end, instead of refusing them"`
 	serve.Options
 }
 
-// check refuses, before the model is read, all that can be refused without it.
-func (c *call) check() error {
+// check refuses, before the model is read, all that can be refused without it. It returns the
+// address to listen on.
+func (c *call) check() (*net.TCPAddr, error) {
 	if len(c.Names) > max(1, len(c.Paths)) {
-		return commandline.Usagef("-name: want at most one for each -checkpoint, %d, got %d", len(c.Paths), len(c.Names))
+		return nil, commandline.Usagef("-name: want at most one for each -checkpoint, %d, got %d", len(c.Paths), len(c.Names))
 	}
 	for _, d := range []struct {
 		flag  string
 		value time.Duration
 	}{{"-request-time", c.RequestTime}, {"-stop-time", c.StopTime}} {
 		if d.value <= 0 {
-			return commandline.Usagef("%s: want above 0, such as 30s, got %v", d.flag, d.value)
+			return nil, commandline.Usagef("%s: want above 0, such as 30s, got %v", d.flag, d.value)
 		}
 	}
-	if c.Token == "" {
-		c.Token = os.Getenv(tokenVariable)
+	c.Token = strings.TrimSpace(cmp.Or(c.Token, os.Getenv(tokenVariable))) // a header's value has no space at its ends
+	address, err := net.ResolveTCPAddr("tcp", c.Listen)
+	switch {
+	case err != nil:
+		return nil, commandline.Flag("listen", err)
+	case c.Open && c.Token != "":
+		return nil, commandline.Usagef("-open: want no token with it, got one: leave out -open, or -token and %s", tokenVariable)
+	case !c.Open && c.Token == "" && !address.IP.IsLoopback():
+		return nil, commandline.Usagef("-listen %s: want a loopback address such as 127.0.0.1:8080, or a token (-token, or %s), got an address that other machines may reach; "+
+			"-open answers everybody who reaches it", c.Listen, tokenVariable)
 	}
-	return nil
+	return address, nil
 }
 
 func (c *call) run(ctx context.Context, out commandline.Output) error {
-	if err := c.check(); err != nil {
+	address, err := c.check()
+	if err != nil {
 		return err
 	}
 	c.Log = out.Warn
@@ -95,12 +107,12 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 	if err != nil {
 		return commandline.Usage(errors.WithMessage(err, "-name"))
 	}
-	l, err := net.Listen("tcp", c.Listen)
+	l, err := net.ListenTCP("tcp", address)
 	if err != nil {
-		return commandline.Usage(errors.Wrap(err, "-listen"))
+		return commandline.Flag("listen", err)
 	}
-	if c.Token == "" && !loopback(l.Addr()) {
-		out.Warn(fmt.Sprintf("-listen %s: whoever reaches this address can use the model: -token or %s asks for a token", c.Listen, tokenVariable))
+	if c.Token == "" && !address.IP.IsLoopback() {
+		out.Warn(fmt.Sprintf("-open: everybody who reaches this address can use the model: %s", l.Addr()))
 	}
 	if err := out.Print(fmt.Sprintf("serving %s at http://%s\n", namesOf(served), l.Addr())); err != nil {
 		return err
@@ -139,7 +151,7 @@ func (c *call) open(out commandline.Output) (served []serve.Model, end func(), e
 		if i > 0 || m.Device.OnGPU() { // the page reads and changes activations by programs on the CPU
 			continue
 		}
-		e, err := explore.New(p, explore.Options{Name: name, Threads: m.Threads})
+		e, err := explore.New(p, explore.Options{Name: name, Threads: m.Threads, Time: min(2*time.Minute, c.RequestTime)})
 		if err != nil {
 			return nil, end, err
 		}
@@ -175,9 +187,4 @@ func created(p *pretrained.Model) time.Time {
 		return info.ModTime()
 	}
 	return time.Now()
-}
-
-func loopback(a net.Addr) bool {
-	tcp, ok := a.(*net.TCPAddr)
-	return ok && tcp.IP.IsLoopback()
 }

@@ -23,13 +23,19 @@ import (
 // start runs the command until stop is called, which returns its exit code and messages.
 func start(t *testing.T, args ...string) (url string, stop func() (code int, stderr string)) {
 	t.Helper()
+	return startAt(t, "127.0.0.1:0", args...)
+}
+
+// startAt runs the command at an address.
+func startAt(t *testing.T, listen string, args ...string) (url string, stop func() (code int, stderr string)) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	stdout, write := io.Pipe()
 	var stderr strings.Builder
 	done := make(chan int, 1)
 	go func() {
-		code := commandline.Execute(ctx, Command(models.Standard()), append(args, "-listen", "127.0.0.1:0"), commandline.Output{Stdout: write, Stderr: &stderr})
+		code := commandline.Execute(ctx, Command(models.Standard()), append(args, "-listen", listen), commandline.Output{Stdout: write, Stderr: &stderr})
 		write.Close()
 		done <- code
 	}()
@@ -156,6 +162,43 @@ func TestServeTakesATokenFromTheEnvironment(t *testing.T) {
 	stop()
 }
 
+// TestServeAsksForATokenOffTheMachine: addresses that other machines reach are refused, before a
+// model is read, unless there is a token or -open says that everybody may ask.
+func TestServeAsksForATokenOffTheMachine(t *testing.T) {
+	call := func(args ...string) clitest.Outcome {
+		return clitest.Call(Command(models.Standard()), append(args, "-checkpoint", "no such model")...)
+	}
+	const opened = "no such model" // the next error, of a call whose address is allowed
+	t.Setenv(tokenVariable, "")
+	for _, listen := range []string{":0", "0.0.0.0:0", "[::]:0", "192.0.2.1:8080", "[::ffff:0.0.0.0]:0", "[2001:db8::1]:8080"} {
+		want := "-listen " + listen + ": want a loopback address such as 127.0.0.1:8080"
+		call("-listen", listen).Refused(t, want)
+		call("-listen", listen, "-token", " ").Refused(t, want)
+		call("-listen", listen, "-host", "model.example").Refused(t, want)
+		call("-listen", listen, "-token", "secret").Refused(t, opened)
+		call("-listen", listen, "-open").Refused(t, opened)
+	}
+	for _, listen := range []string{"127.0.0.1:0", "localhost:0", "[::1]:0", "127.1.2.3:0"} {
+		call("-listen", listen).Refused(t, opened)
+	}
+	call("-listen", ":0", "-open", "-token", "secret").Refused(t, "-open: want no token with it")
+	t.Setenv(tokenVariable, "secret")
+	call("-listen", ":0").Refused(t, opened)
+	call("-open").Refused(t, "-open: want no token with it")
+}
+
+// TestServeOpen: with -open a server without a token listens on all addresses, and says so.
+func TestServeOpen(t *testing.T) {
+	run := clitest.Train(t)
+	url, stop := startAt(t, ":0", "-checkpoint", run.Dir, "-open")
+	response, err := http.Get("http://localhost" + url[strings.LastIndex(url, ":"):] + "/v1/models")
+	require.NoError(t, err)
+	response.Body.Close()
+	assert.Equal(t, http.StatusOK, response.StatusCode)
+	_, stderr := stop()
+	assert.Contains(t, stderr, "everybody who reaches this address can use the model")
+}
+
 func TestServeRefuses(t *testing.T) {
 	run := clitest.Train(t)
 	taken, _ := start(t, "-checkpoint", run.Dir)
@@ -163,12 +206,12 @@ func TestServeRefuses(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"-checkpoint: want a run folder", nil},
+		{"-checkpoint: want zoo:quickstart, ", nil},
 		{"-requests: want >= 1, got 0", []string{"-requests", "0"}},
 		{"-max-body: want >= 1, got -1", []string{"-max-body", "-1"}},
 		{"-request-time: want above 0, such as 30s, got 0s", []string{"-request-time", "0"}},
 		{"-stop-time: want above 0, such as 30s, got -1s", []string{"-stop-time", "-1s"}},
-		{"-listen: listen tcp: address nowhere: missing port in address", []string{"-checkpoint", run.Dir, "-listen", "nowhere"}},
+		{"-listen: address nowhere: missing port in address", []string{"-checkpoint", run.Dir, "-listen", "nowhere"}},
 		{"address already in use", []string{"-checkpoint", run.Dir, "-listen", strings.TrimPrefix(taken, "http://")}},
 		{"-name: want at most one for each -checkpoint, 1, got 2", []string{"-checkpoint", run.Dir, "-name", "a", "-name", "b"}},
 		{`want a name of its own, got "a" again`, []string{"-checkpoint", run.Dir, "-checkpoint", run.Dir, "-name", "a", "-name", "a"}},

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -48,5 +49,37 @@ func TestSignals(t *testing.T) {
 		assert.True(t, strings.HasSuffix(string(body), "data: [DONE]\n\n"))
 		assert.Contains(t, string(body), `"finish_reason":"length"`)
 		assert.NoError(t, c.Wait(), "exit code 0")
+	}
+}
+
+// TestSignalEndsAnAnalysis: a signal and -stop-time end a process whose explorer has a million
+// seeds to try.
+func TestSignalEndsAnAnalysis(t *testing.T) {
+	run := clitest.Train(t)
+	c := clitest.Program(t, "serve", "-checkpoint", run.Dir, "-listen", "127.0.0.1:0", "-stop-time", "100ms")
+	out, err := c.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	_, url, _ := strings.Cut(strings.TrimSpace(line), " at ")
+	answered := make(chan int, 1)
+	go func() {
+		response, err := http.Post(url+"/explorer/analyses/basis", "application/json", strings.NewReader(`{"controls": 1000000}`))
+		if assert.NoError(t, err) {
+			response.Body.Close()
+			answered <- response.StatusCode
+		}
+	}()
+	time.Sleep(300 * time.Millisecond) // the analysis has begun
+	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	select {
+	case <-ended:
+		assert.Equal(t, http.StatusServiceUnavailable, <-answered)
+	case <-time.After(20 * time.Second):
+		c.Process.Kill()
+		t.Fatal("the process goes on")
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/pkg/errors"
 
@@ -37,6 +40,25 @@ func (c *call) corpus(ctx context.Context, out commandline.Output) (*data.Corpus
 		return nil, commandline.Usage(errors.Wrap(err, "-data"))
 	}
 	return corpus, nil
+}
+
+// promptBytes is about how many bytes of validation text a sample continues.
+const promptBytes = 48
+
+// promptOf returns the beginning of the validation text, whole words of it, for the samples.
+func promptOf(corpus *data.Corpus) string {
+	ids := slices.DeleteFunc(corpus.Val.Tokens.Slice(0, min(4*promptBytes, corpus.Val.Tokens.Len())).IDs(), func(id int32) bool { return id == corpus.Tokenizer.BOS() })
+	text := strings.TrimLeftFunc(strings.ToValidUTF8(corpus.Tokenizer.Decode(ids), ""), unicode.IsSpace)
+	end := 0
+	for i, r := range text {
+		if i > promptBytes && end > 0 {
+			break
+		}
+		if unicode.IsSpace(r) {
+			end = i
+		}
+	}
+	return text[:end]
 }
 
 // prepare writes the text as shards of bytes.

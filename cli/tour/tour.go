@@ -10,6 +10,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/cli/report"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/experiment"
@@ -47,6 +48,8 @@ type call struct {
 	Out     string        `yaml:"out" help:"folder of everything that is written; without, runs/tour"`
 	Seed    uint64        `yaml:"seed" default:"1" help:"seed of weights and batches"`
 	Threads int           `yaml:"threads" min:"0" max:"1024" help:"use <N> CPU threads; 0: one per core"`
+
+	prompt string // of the samples: how the validation text begins
 }
 
 const leastTime = 20 * time.Second
@@ -75,6 +78,7 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 		return err
 	}
 	out.Note(fmt.Sprintf("%.1f million bytes to train on, %.1f million for validation", float64(corpus.Train.Tokens.Len())/1e6, float64(corpus.Val.Tokens.Len())/1e6))
+	c.prompt = promptOf(corpus)
 	if kept.Steps == 0 {
 		if kept.Size, kept.Steps, err = c.choose(ctx, corpus); err == nil {
 			err = c.keep(kept)
@@ -97,7 +101,7 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 		}
 	}
 	stream := filepath.Join(c.Out, "stream")
-	if err := c.takeApart(ctx, pair[0].Out, stream, corpus); err != nil {
+	if err := c.takeApart(ctx, best(pair[0]), stream, corpus); err != nil {
 		return err
 	}
 	return c.finish(pair, stream, out)
@@ -108,7 +112,7 @@ func (c *call) config(name string, steps int, model []string) (*runconfig.Run, e
 	sets := append([]string{
 		"name=" + name, "out=" + filepath.ToSlash(filepath.Join(c.Out, name)), fmt.Sprintf("seed=%d", c.Seed), fmt.Sprintf("device.threads=%d", c.Threads),
 		fmt.Sprintf("train.steps=%d", steps), fmt.Sprintf("train.eval_every=%d", part(steps, 5)), "train.checkpoint_every=0",
-		fmt.Sprintf("train.log_norms=%d", part(steps, 10)), fmt.Sprintf("sample.every=%d", part(steps, 4)), "sample.tokens=200", `sample.prompt=""`,
+		fmt.Sprintf("train.log_norms=%d", part(steps, 10)), fmt.Sprintf("sample.every=%d", part(steps, 4)), "sample.tokens=200", fmt.Sprintf("sample.prompt=%q", c.prompt),
 	}, model...)
 	if c.Data != "" {
 		sets = append(sets, "data.source=shards", "data.split=tail/20", fmt.Sprintf("data.path=[%q]", filepath.ToSlash(c.textFolder())))
@@ -138,7 +142,23 @@ func (c *call) train(ctx context.Context, run *runconfig.Run, corpus *data.Corpu
 	if result.Interrupted {
 		return errors.New("interrupted: the same call goes on from here")
 	}
+	if _, loss, err := checkpoint.Best(run.Out); err == nil && result.Final != nil && overfits(loss, result.Final.Loss) {
+		out.Note(fmt.Sprintf("%s overfits: its loss on validation text was %.4f and has risen to %.4f, since it trains on the same text again and again; the tour goes on with its best checkpoint, %s", run.Name, loss, result.Final.Loss, best(run)))
+	}
 	return nil
+}
+
+// overfits tells whether a loss has risen noticeably above the lowest, by 1%.
+func overfits(lowest, final float64) bool { return final > 1.01*lowest }
+
+// best returns the step folder of a run with the lowest validation loss, or the run's folder, which
+// means the newest, if none was scored.
+func best(run *runconfig.Run) string {
+	dir, _, err := checkpoint.Best(run.Out)
+	if err != nil {
+		return run.Out
+	}
+	return dir
 }
 
 // finish writes the report and says what there is to see.
@@ -155,7 +175,7 @@ func (c *call) finish(pair [2]*runconfig.Run, stream string, out commandline.Out
 		return err
 	}
 	return out.Print(experiment.RunsTable(runs).Text() + fmt.Sprintf("files:\n  %s\n  %s\nnext:\n  %s -checkpoint %s    # the explorer, at http://127.0.0.1:8080/\n  %s -checkpoint %s -prompt ''\n",
-		file, filepath.Join(stream, "index.html"), out.Call("serve"), pair[0].Out, out.Call("generate"), pair[0].Out))
+		file, filepath.Join(stream, "index.html"), out.Call("serve"), best(pair[0]), out.Call("generate"), best(pair[0])))
 }
 
 // text names the text.

@@ -13,11 +13,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/experiment"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/internal/commandline/clitest"
 	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -48,7 +50,7 @@ func TestTour(t *testing.T) {
 	out := filepath.Join(dir, "tour")
 	got := clitest.Call(Command(models.Standard()), "-data", text, "-time", "20s", "-out", out)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
-	assert.Contains(t, got.Stdout, "serve -checkpoint "+filepath.Join(out, "rmt"))
+	assert.Contains(t, got.Stdout, "serve -checkpoint "+filepath.Join(out, "rmt", "checkpoints", "step-"))
 	for file, texts := range map[string][]string{
 		"report.html":       {"tour/rmt", "tour/transformer", "Samples", "Norms by depth", "model.preset"},
 		"stream/index.html": {"Logit lens", "The stream, taken apart", "wiring"},
@@ -138,6 +140,28 @@ func TestTextOfFewDocuments(t *testing.T) {
 	require.NoError(t, err)
 	assert.InDelta(t, 3*13*300/20, corpus.Val.Tokens.Len(), 100)
 	assert.InDelta(t, 3*13*300*19/20, corpus.Train.Tokens.Len(), 100)
+	prompt := promptOf(corpus)
+	assert.Regexp(t, `^(\w+\.? )+\w+\.?$`, prompt, "whole words")
+	assert.Contains(t, strings.Repeat("a few words. ", 300), prompt)
+	assert.InDelta(t, promptBytes, len(prompt), 8)
+	c.prompt = `it "quotes": {yaml} #` + "\n\t"
+	run, err := c.config("rmt", 10, sizes[0].rmt())
+	require.NoError(t, err)
+	assert.Equal(t, c.prompt, run.Sample.Prompt)
+}
+
+// TestOverfitting: the tour goes on with the checkpoint of the lowest validation loss.
+func TestOverfitting(t *testing.T) {
+	assert.True(t, overfits(1, 1.02))
+	assert.False(t, overfits(1, 1.005))
+	run := clitest.Train(t, "train.steps=20", "train.eval_every=10")
+	of, _, err := runconfig.Load(models.Standard(), "quickstart", []string{"out=" + filepath.ToSlash(run.Dir)})
+	require.NoError(t, err)
+	scored, _, err := checkpoint.Best(run.Dir)
+	require.NoError(t, err)
+	assert.Equal(t, scored, best(of))
+	of.Out = t.TempDir()
+	assert.Equal(t, of.Out, best(of), "nothing was scored")
 }
 
 func TestTourRefusals(t *testing.T) {

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"github.com/residua-go/residua/analysis/blocks"
 	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
@@ -15,7 +16,7 @@ const (
 // idleParts lists the blocks and sublayers of a trained model without which the validation loss
 // hardly rises. It does not search if that would take more than idleShare of the run's FLOPs, or on
 // a GPU.
-func idleParts(run *runconfig.Run, t *trainer.Trainer) ([]string, error) {
+func idleParts(ctx context.Context, run *runconfig.Run, t *trainer.Trainer) ([]string, error) {
 	spec, text := run.Spec(), t.Corpus().Val.Tokens
 	passes := 1 + 3*spec.Depth() // a forward pass takes a third of the FLOPs of training on the same tokens
 	rows := int(idleShare * 3 * float64(run.TotalSteps()*run.StepTokens()) / float64(passes*spec.Seq))
@@ -28,7 +29,7 @@ func idleParts(run *runconfig.Run, t *trainer.Trainer) ([]string, error) {
 		at := i * (text.Len() / rows)
 		ids = append(ids, text.Slice(at, at+spec.Seq).IDs())
 	}
-	worth, err := blocks.Ablate(t.Store(), spec, ids, run.Device.Threads)
+	worth, err := blocks.Ablate(ctx, t.Store(), spec, ids, run.Device.Threads)
 	if err != nil {
 		return nil, err
 	}

@@ -121,6 +121,45 @@ func TestMPI(t *testing.T) {
 	}
 }
 
+// otherwise makes rank 1 of a job run a shell command before the program, or instead of it.
+func (j *launched) otherwise(do string) {
+	script := &j.Args[slices.Index(j.Args, "-c")+1]
+	*script = strings.Replace(*script, `exec "$@"`, `if [ ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} = 1 ]; then `+do+`; fi; exec "$@"`, 1)
+}
+
+// TestMPIRankFails: if a rank cannot start, or starts another run, the job ends and says why.
+func TestMPIRankFails(t *testing.T) {
+	program, launcher := mpiProgram(t, "mpi")
+	for name, c := range map[string]struct {
+		do   string
+		want []string
+	}{
+		"no config":      {`set -- "$1" -config /no/such.yaml`, []string{"rank 1: .*no/such.yaml"}},
+		"wrong config":   {`set -- "$@" -set train.steps=-1`, []string{"rank 1: .*train.steps"}},
+		"other config":   {`set -- "$@" -set train.lr=2e-2`, []string{`rank 1 \(process \d+ on host \S+\): train.lr: want "0.01" as rank 0 .*, got "0.02"`}},
+		"other stream":   {`set -- "$@" -set model.stream.dk=4`, []string{`rank 1 .*: model.stream.dk: want "6" as rank 0 .*, got "4"`}},
+		"one rank":       {`set -- "$@" -set device.ranks=1`, []string{`rank 1: device.ranks: want 2, for this process was started as one of 2`}},
+		"dry run of one": {`set -- "$@" -dry-run`, []string{`rank 1 .*: -dry-run: want "false" as rank 0 .*, got "true"`}},
+		"no text":        {`set -- "$@" -set data.path=/no/such/text`, []string{"rank 1: .*/no/such/text"}},
+		"wrong flag":     {`set -- "$@" -no-such-flag`, []string{"-no-such-flag"}},
+		"no program":     {`exec sleep 1000`, []string{"waiting for the other ranks of the job to start", "the ranks of the job have not all started within 3s"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := mpiJob(t, mpiYAML, program, launcher, 2)
+			j.otherwise(c.do)
+			begin := time.Now()
+			require.NoError(t, j.Start())
+			timer := time.AfterFunc(time.Minute, func() { _ = j.Process.Kill() })
+			require.Error(t, j.Wait())
+			require.True(t, timer.Stop(), "the job hangs: %s", j.text.String())
+			require.Less(t, time.Since(begin), 30*time.Second)
+			for _, want := range c.want {
+				require.Regexp(t, want, j.text.String())
+			}
+		})
+	}
+}
+
 // mpiTrains checks that two ranks print what one prints, once, and have its losses.
 func mpiTrains(t *testing.T, j *launched) {
 	require.NoError(t, j.Run(), j.text.String())

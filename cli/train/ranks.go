@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"time"
@@ -19,23 +20,32 @@ type job struct {
 	group *distributed.Group // nil: it trains alone
 }
 
-// join joins the other ranks, if the config wants several.
-func join(run *runconfig.Run) (job, error) {
-	if err := distributed.CheckLauncher(run.Device.Ranks, os.Getenv); err != nil {
-		return job{}, commandline.Usage(err)
+// join joins the other ranks, if the config or a launcher says that there are several. It does so,
+// if it can, before it returns an error, the one that the config was read with among them, because
+// the others wait for this rank to join: then the error ends the job.
+func (c *call) join(run *runconfig.Run, failed error, out commandline.Output) (job, error) {
+	launched, _ := distributed.Launched(os.Getenv)
+	var device runconfig.Device
+	if failed == nil {
+		device = run.Device
+		failed = commandline.Usage(distributed.CheckLauncher(device.Ranks, os.Getenv))
 	}
-	if run.Device.Ranks == 1 {
-		return job{}, nil
+	if launched == 1 && (failed != nil || device.Ranks == 1 || c.DryRun) {
+		return job{}, failed
 	}
 	transport, err := mpi.Open()
 	if err != nil {
-		return job{}, commandline.Usage(errors.Wrapf(err, "device.ranks of %d", run.Device.Ranks))
+		return job{}, cmp.Or(failed, commandline.Usage(errors.Wrapf(err, "device.ranks of %d", device.Ranks)))
 	}
-	g, err := distributed.New(transport, distributed.Options{Timeout: time.Duration(run.Device.RankTimeout * float64(time.Second))})
-	if err != nil && g != nil {
-		err = commandline.EndingWith(err, g.Abort)
+	g, err := distributed.New(transport, distributed.Options{Timeout: time.Duration(device.RankTimeout * float64(time.Second)), Note: out.Note})
+	if err != nil {
+		if err = cmp.Or(failed, err); g != nil {
+			err = commandline.EndingWith(err, g.Abort)
+		}
+		return job{}, err
 	}
-	return job{g}, err
+	j := job{g}
+	return j, j.fail(failed)
 }
 
 // String says how many ranks train, "" for one.

@@ -37,6 +37,7 @@ func Command(zoo models.Zoo) commandline.Command {
 			-resume continues a run in its folder; -fork starts another run from one of its checkpoints.
 			A model that diverged, or collapsed (a gradient of 0, and a loss no better than guessing), ends with what to do and exit code 1.`,
 		Settings: c,
+		Unknown:  func(flag string) string { return keyOf(zoo, flag) },
 		Run:      c.run,
 	}
 }
@@ -68,22 +69,9 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 		return listKeys(c.zoo, c.Markdown, out)
 	case c.Configs:
 		return listConfigs(out)
-	case c.DryRun && (c.Fork != "" || c.Resume != string(trainer.ResumeNone)):
-		return commandline.Usagef("-dry-run: want neither -resume nor -fork with it: it says what the whole run takes")
-	case c.Config == "":
-		return commandline.Usagef("-config: want a YAML file or a built-in config, as in -config quickstart, got nothing (train -configs lists them)")
 	}
-	run, _, err := runconfig.LoadContext(ctx, c.zoo, c.Config, c.Sets)
-	if err != nil {
-		return commandline.Usage(err)
-	}
-	if c.Out != "" {
-		run.Out = c.Out
-	}
-	if err := c.simulate(run); err != nil {
-		return err
-	}
-	j, err := join(run)
+	run, err := c.load(ctx)
+	j, err := c.join(run, err, out)
 	if err != nil {
 		return err
 	}
@@ -93,6 +81,24 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 	}
 	defer t.Close()
 	return c.train(ctx, run, t, j, out)
+}
+
+// load reads the run that the flags ask for.
+func (c *call) load(ctx context.Context) (*runconfig.Run, error) {
+	switch {
+	case c.DryRun && (c.Fork != "" || c.Resume != string(trainer.ResumeNone)):
+		return nil, commandline.Usagef("-dry-run: want neither -resume nor -fork with it: it says what the whole run takes")
+	case c.Config == "":
+		return nil, commandline.Usagef("-config: want a YAML file or a built-in config, as in -config quickstart, got nothing (train -configs lists them)")
+	}
+	run, _, err := runconfig.LoadContext(ctx, c.zoo, c.Config, c.Sets)
+	if err != nil {
+		return nil, commandline.Usage(notAnExperiment(ctx, c.Config, err))
+	}
+	if c.Out != "" {
+		run.Out = c.Out
+	}
+	return run, c.simulate(run)
 }
 
 // simulate gives the run the threads that -simulate-threads names.
@@ -204,7 +210,7 @@ func (c *call) finish(ctx context.Context, run *runconfig.Run, t *trainer.Traine
 	failed := v.err(run, r)
 	idle, err := []string(nil), error(nil)
 	if failed == nil && !r.Interrupted {
-		if idle, err = idleParts(run, t); err != nil {
+		if idle, err = idleParts(ctx, run, t); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}

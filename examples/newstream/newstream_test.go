@@ -72,7 +72,7 @@ func TestDecomposition(t *testing.T) {
 	}
 	assert.NoError(t, analysis.CheckWeighted(spec))
 	assert.Error(t, analysis.CheckRotatable(spec), "gains have a basis of their own")
-	_, err = analysis.FindCircuits(store, spec, analysis.CircuitOptions{})
+	_, err = analysis.FindCircuits(t.Context(), store, spec, analysis.CircuitOptions{})
 	require.NoError(t, err)
 }
 

@@ -5,7 +5,8 @@ package cuda
 import (
 	"github.com/pkg/errors"
 	"gorgonia.org/cu"
-	"gorgonia.org/cu/nccl"
+
+	"github.com/residua-go/residua/graph/cuda/nccl"
 )
 
 var errAborted = errors.New("NCCL: want an open communicator, got one that has been aborted")

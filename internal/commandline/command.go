@@ -31,6 +31,9 @@ type Command struct {
 	// Settings points to a struct whose tagged fields are the flags (package settings), or is
 	// Several of these. A flag's default is the field's value, or else its tag default.
 	Settings any
+	// Unknown, if not nil, says what a flag that the command does not have is called here; "" if it
+	// does not know.
+	Unknown func(flag string) string
 	// Run does the work. An error marked by Usage exits with ExitUsage, any other with
 	// ExitRun. The context ends at the first interrupt; a second one kills the process.
 	Run func(ctx context.Context, out Output) error

@@ -144,6 +144,35 @@ func TestOperands(t *testing.T) {
 	clitest.Call(c, "-stesp=3", "a").Refused(t, "did you mean -steps?")
 }
 
+// TestArgumentOfAFlag: a flag may take an argument without a dash, one alone unless it is a list.
+func TestArgumentOfAFlag(t *testing.T) {
+	var p probe
+	c, got := p.command(), ""
+	from := &struct {
+		Path string `yaml:"from" alone:"[PATH]" help:"read <PATH>"`
+	}{}
+	c.Settings = commandline.Several{c.Settings, from}
+	p.run = func(context.Context, commandline.Output) error { got = from.Path; return nil }
+	for _, args := range [][]string{{"a b", "-steps", "3"}, {"-steps", "3", "a b"}, {"-from", "a b", "-steps", "3"}} {
+		got = ""
+		assert.Equal(t, clitest.Outcome{}, clitest.Call(c, args...))
+		assert.Equal(t, "a b", got)
+	}
+	for _, args := range [][]string{{"a", "b"}, {"a", "-from", "b"}, {"-from", "a", "b"}} {
+		clitest.Call(c, args...).Refused(t, `want one [PATH], got "b", too`)
+	}
+	assert.Contains(t, clitest.Call(c, "-h").Stdout, "\nArguments:\n  [PATH]  the same as -from\n\nFlags:\n")
+
+	several := &struct {
+		Paths []string `yaml:"from" alone:"[PATH...]" help:"read <PATH>"`
+	}{}
+	c.Settings = several
+	var all []string
+	p.run = func(context.Context, commandline.Output) error { all = several.Paths; return nil }
+	assert.Equal(t, clitest.Outcome{}, clitest.Call(c, "a", "-from", "b", "c"))
+	assert.Equal(t, []string{"a", "b", "c"}, all)
+}
+
 func TestExitCodes(t *testing.T) {
 	interrupted, cancel := context.WithCancel(context.Background())
 	cancel()

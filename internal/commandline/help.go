@@ -47,8 +47,12 @@ func call(program, command string) string {
 // help writes what -h shows: calls that work, what the command does, its arguments and flags.
 func (c Command) help(flags settings.Flags, out Output) error {
 	text := helpHead(c.Program, c.Name, c.Summary, c.Example)
-	if o := flags.Operand(); o != nil {
-		text += fmt.Sprintf("Arguments:\n  %s  %s\n\n", o.Name, o.Help)
+	switch f, name := flags.Operand(); {
+	case f == nil:
+	case f.Operand:
+		text += fmt.Sprintf("Arguments:\n  %s  %s\n\n", name, f.Help)
+	default:
+		text += fmt.Sprintf("Arguments:\n  %s  the same as -%s\n\n", name, f.Name)
 	}
 	groups := []string{""}
 	for _, f := range flags {

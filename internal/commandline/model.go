@@ -2,6 +2,10 @@ package commandline
 
 import (
 	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/pkg/errors"
 
@@ -9,6 +13,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/zoo"
 )
 
 // Model holds the settings of a command that uses a trained model.
@@ -20,7 +25,7 @@ type Model struct {
 // Checkpoint holds the setting that says where the model is, and the Zoo with its designs.
 type Checkpoint struct {
 	Zoo  models.Zoo
-	Path string `yaml:"checkpoint" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or a folder of another program's, as of Hugging Face's (convert -h lists them)"`
+	Path string `yaml:"checkpoint" alone:"[CHECKPOINT]" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or a folder of another program's, as of Hugging Face's (convert -h lists them)"`
 }
 
 // Cores holds the setting for the number of threads.
@@ -59,17 +64,43 @@ func (m *Model) OpenIDs(out Output) (*pretrained.Model, data.Tokenizer, error) {
 func (m *Model) OpenModel(out Output) (*pretrained.Model, error) {
 	m.Device = cmp.Or(m.Device, graph.CPU)
 	if m.Path == "" {
-		return nil, Usagef("-checkpoint: want a run folder, a step folder or a .safetensors file, got nothing")
+		return nil, Usagef("-checkpoint: want %s, got nothing", available())
 	}
 	if err := checkPlace(m.Place); err != nil {
 		return nil, err
 	}
-	p, err := pretrained.Open(m.Path, m.Zoo)
+	p, err := OpenPath(m.Path, m.Zoo)
 	if err != nil {
-		return nil, Usage(errors.Wrap(err, "-checkpoint"))
+		return nil, err
 	}
 	for _, w := range p.Source.Warnings {
 		out.Warn(w)
 	}
 	return p, nil
+}
+
+// OpenPath reads a model from a path of -checkpoint. If it does not exist, the error names models
+// that do.
+func OpenPath(path string, of models.Zoo) (*pretrained.Model, error) {
+	p, err := pretrained.Open(path, of)
+	if _, missing := os.Stat(path); errors.Is(err, fs.ErrNotExist) && errors.Is(missing, fs.ErrNotExist) {
+		return nil, Usagef("-checkpoint: want %s, got %s, which does not exist", available(), path)
+	}
+	return p, Usage(errors.Wrap(err, "-checkpoint"))
+}
+
+// runsNamed is how many runs an error names.
+const runsNamed = 5
+
+// available describes what -checkpoint may be: the models that come with Residua, and those here.
+func available() string {
+	var names []string
+	for _, name := range zoo.Standard().Names() {
+		names = append(names, zoo.Prefix+name)
+	}
+	runs, _ := filepath.Glob("runs/*/checkpoints") // the pattern is right
+	for _, folder := range runs[:min(len(runs), runsNamed)] {
+		names = append(names, filepath.Dir(folder))
+	}
+	return strings.Join(names, ", ") + ", a run folder (train -config quickstart makes runs/quickstart), a step folder, a .safetensors file, or a folder of Hugging Face's that is on this machine"
 }

@@ -18,7 +18,8 @@ func readArguments(flags settings.Flags, args []string) (help bool, err error) {
 		name, value, given, ok := splitFlag(arg)
 		switch {
 		case !ok && takes(flags, arg):
-			err = flags.Operand().Set(arg)
+			f, _ := flags.Operand()
+			err = f.SetAlone(arg)
 		case !ok:
 			err = errors.Errorf("want %s, got %q; put quotes around a value with spaces", wantedArguments(flags), arg)
 		case name == "h" || name == "help":
@@ -53,13 +54,14 @@ func setFlag(flags settings.Flags, name, value string, given bool, args []string
 
 // takes tells whether an argument can be a command's operand.
 func takes(flags settings.Flags, arg string) bool {
-	return flags.Operand() != nil && arg != "" && arg[0] != '-'
+	f, _ := flags.Operand()
+	return f != nil && arg != "" && arg[0] != '-'
 }
 
 // wantedArguments describes the arguments that a command takes.
 func wantedArguments(flags settings.Flags) string {
-	if o := flags.Operand(); o != nil {
-		return "flags and " + o.Name
+	if f, name := flags.Operand(); f != nil {
+		return "flags and " + name
 	}
 	return "flags alone"
 }

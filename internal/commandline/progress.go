@@ -16,6 +16,8 @@ type Progress struct {
 	what  string
 	began time.Time
 	next  time.Time
+	first float64 // of Share
+	asked bool    // Share was called
 	line  *statusline.Line
 }
 
@@ -57,6 +59,22 @@ func (p *Progress) Rate(done, total, before int64) {
 	left := time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second)
 	p.draw(now, "[%s%s] %s/%s %s, %.1f MB/s, %v left", strings.Repeat("=", filled), strings.Repeat(" ", width-filled),
 		figure.Thousands(done/mb), figure.Thousands(total/mb), p.what, rate/mb, left)
+}
+
+// Share draws a bar and "34% of the experiment, 5m10s left", for a share of the work that is done.
+// What was done at the first call was done before.
+func (p *Progress) Share(share float64) {
+	const width = 20
+	now := time.Now()
+	if !p.asked {
+		p.asked, p.first, p.began = true, share, now
+	}
+	if share <= p.first {
+		return
+	}
+	filled := min(width, int(width*share))
+	left := time.Duration(float64(now.Sub(p.began)) * (1 - share) / (share - p.first)).Round(time.Second)
+	p.draw(now, "[%s%s] %.0f%% %s, %v left", strings.Repeat("=", filled), strings.Repeat(" ", width-filled), 100*share, p.what, left)
 }
 
 // Tick draws "subspaces: 12s", for work whose extent is unknown.

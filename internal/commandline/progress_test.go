@@ -45,6 +45,13 @@ func TestProgressIsDrawnOnATerminalAfterTwoSeconds(t *testing.T) {
 	assert.Equal(t, "\r\x1b[J\x1b[?7lquestions: 12s\r\x1b[?7h\r\x1b[J|", drawn(t, true, 12*time.Second, (*Progress).Tick))
 	rate := func(p *Progress) { p.Rate(10e6, 100e6, 10e6); p.Rate(1_010e6, 2_010e6, 10e6) } // the first says nothing yet
 	assert.Regexp(t, `\[={10} {10}\] 1,010/2,010 questions, (100\.0|99\.9) MB/s, 10s left`, drawn(t, true, 10*time.Second, rate))
+	share := func(p *Progress) {
+		p.Share(0.25) // was done before
+		p.began = p.began.Add(-10 * time.Second)
+		p.Share(0.5)
+	}
+	assert.Contains(t, drawn(t, true, 10*time.Second, share), "[==========          ] 50% questions, 20s left")
+	assert.Equal(t, "|", drawn(t, false, 12*time.Second, share))
 	assert.Equal(t, "|", drawn(t, false, 12*time.Second, rate))
 	assert.Equal(t, "|", drawn(t, true, time.Second, show))
 	assert.Equal(t, "|", drawn(t, true, time.Second, (*Progress).Tick))

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/settings"
 )
 
@@ -27,6 +29,12 @@ func (c Command) run(ctx context.Context, args []string, out Output) error {
 	help, err := readArguments(flags, args)
 	if err == nil && !help {
 		err = flags.Check()
+	}
+	var unknown *settings.UnknownFlagError
+	if errors.As(err, &unknown) && c.Unknown != nil {
+		if here := c.Unknown(unknown.Name); here != "" {
+			return Usagef("unknown flag -%s: %s", unknown.Name, here)
+		}
 	}
 	if err != nil {
 		return Usagef("%v (%s -h lists all flags)", err, c.Name)

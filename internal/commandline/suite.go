@@ -41,6 +41,8 @@ func (s Suite) Choose(args []string) (Command, []string) {
 		return s.complete(args[1:]), nil
 	case isVersion(args[0]) && s.Name == s.Program:
 		return s.version(), args[1:]
+	case args[0] == "help" && len(args) > 1: // residua help train means residua train -h
+		return s.Choose(append(slices.Clone(args[1:]), "-h"))
 	case isHelp(args[0]):
 		self.Run = func(_ context.Context, out Output) error { return s.help(out) }
 		return self, nil

@@ -55,6 +55,17 @@ a note
 	assert.Contains(t, got.Stdout, "\ntour walk: go some steps\n")
 }
 
+// TestHelpOfACommand: help before a command's name shows its help, also of a command of a command.
+func TestHelpOfACommand(t *testing.T) {
+	inner := suite(&probe{})
+	outer := commandline.Suite{Name: "world", Suites: []commandline.Suite{inner}, Commands: inner.Commands}
+	assert.Equal(t, callSuite(outer, "walk", "-h"), callSuite(outer, "help", "walk"))
+	assert.Contains(t, callSuite(outer, "help", "walk").Stdout, "\nworld walk: go some steps\n")
+	assert.Equal(t, callSuite(outer, "tour", "walk", "-h"), callSuite(outer, "help", "tour", "walk"))
+	assert.Equal(t, callSuite(outer, "tour", "-h"), callSuite(outer, "help", "tour"))
+	callSuite(outer, "help", "wakl").Refused(t, `unknown command "wakl"`)
+}
+
 func TestSuiteRefuses(t *testing.T) {
 	for _, c := range []struct {
 		args []string

@@ -17,47 +17,71 @@ import (
 var (
 	ErrTooLarge = errors.New("the body has too many bytes")
 	ErrTimeout  = errors.New("the body could not be read to its end")
+	// ErrBusy is for the Read method of a request's body that limits the bytes of all bodies
+	// together. Read returns it as it is.
+	ErrBusy = errors.New("too many bytes of bodies are in use")
 )
 
-// Read reads a body of at most most bytes, one JSON object in UTF-8, into the struct that v points
-// to. The client must send it within limit. length is the number of bytes read.
-func Read(w http.ResponseWriter, r *http.Request, most int64, limit time.Duration, v any) (length int64, err error) {
-	if r.ContentLength > most {
+// Limits bound a body.
+type Limits struct {
+	Bytes int64
+	Time  time.Duration // to read all of it
+	Stall time.Duration // to read each next progress bytes, or the rest
+}
+
+// progress is how many bytes a client has to send within Limits.Stall.
+const progress = 64 << 10
+
+// Read reads a body, one JSON object in UTF-8, into the struct that v points to.
+func Read(w http.ResponseWriter, r *http.Request, limits Limits, v any) error {
+	if r.ContentLength > limits.Bytes {
 		w.Header().Set("Connection", "close")
-		return 0, ErrTooLarge
+		return ErrTooLarge
 	}
-	control := http.NewResponseController(w)
-	control.SetReadDeadline(time.Now().Add(limit)) // fails without effect if the writer supports no deadlines
-	body := &failing{reader: http.MaxBytesReader(w, r.Body, most)}
-	err = settings.DecodeJSON(transform.NewReader(body, encoding.UTF8Validator), v)
+	body := &timed{reader: http.MaxBytesReader(w, r.Body, limits.Bytes), control: http.NewResponseController(w), stall: limits.Stall, end: time.Now().Add(limits.Time)}
+	err := settings.DecodeJSON(transform.NewReader(body, encoding.UTF8Validator), v)
 	if err == nil {
-		control.SetReadDeadline(time.Time{}) // otherwise a long answer would end as if its client had gone
+		body.control.SetReadDeadline(time.Time{}) // otherwise a long answer would end as if its client had gone
 	}
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(body.err, &large):
-		return body.length, ErrTooLarge
+		return ErrTooLarge
 	case body.err != nil:
 		w.Header().Set("Connection", "close") // do not wait for the rest of the body
-		return body.length, ErrTimeout
+		if errors.Is(body.err, ErrBusy) {
+			return ErrBusy
+		}
+		return ErrTimeout
 	case errors.Is(err, encoding.ErrInvalidUTF8):
-		return body.length, &settings.Error{Problem: "want a body in UTF-8, got bytes that are not"}
+		return &settings.Error{Problem: "want a body in UTF-8, got bytes that are not"}
 	}
-	return body.length, err
+	return err
 }
 
-// failing counts bytes and keeps the error that ended the reading early.
-type failing struct {
-	reader io.Reader
-	length int64
-	err    error
+// timed demands progress of a body, and keeps the error that ended the reading early.
+type timed struct {
+	reader  io.Reader
+	control *http.ResponseController
+	stall   time.Duration
+	end     time.Time // for the whole body
+	left    int       // bytes to come before the next deadline is set
+	err     error
 }
 
-func (f *failing) Read(p []byte) (int, error) {
-	n, err := f.reader.Read(p)
-	f.length += int64(n)
+func (t *timed) Read(p []byte) (int, error) {
+	if t.left <= 0 {
+		t.left = progress
+		deadline := time.Now().Add(t.stall)
+		if t.end.Before(deadline) {
+			deadline = t.end
+		}
+		t.control.SetReadDeadline(deadline) // fails without effect if the writer supports no deadlines
+	}
+	n, err := t.reader.Read(p)
+	t.left -= n
 	if err != nil && err != io.EOF {
-		f.err = err
+		t.err = err
 	}
 	return n, err
 }

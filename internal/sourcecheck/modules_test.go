@@ -2,9 +2,15 @@ package sourcecheck
 
 import (
 	"encoding/json"
+	"go/parser"
+	"go/token"
 	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -39,6 +45,28 @@ func TestModules(t *testing.T) {
 	var cu struct{ Module struct{ Path string } }
 	edited(t, &cu, "mod", "edit", "-json", "../../graph/cuda/cu/go.mod")
 	require.Equal(t, "gorgonia.org/cu", cu.Module.Path)
+}
+
+// TestImportsOfTheBinding: of the packages of graph/cuda/cu, this module imports those that the
+// module of that name has, too. go mod tidy looks for all of them there, also in the modules of
+// others, where no go.work says otherwise.
+func TestImportsOfTheBinding(t *testing.T) {
+	both := []string{"gorgonia.org/cu", "gorgonia.org/cu/blas", "gorgonia.org/cu/dnn"}
+	found := 0
+	for _, name := range files(t, ".go") {
+		if strings.HasPrefix(name, "graph/cuda/cu/") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, name), nil, parser.ImportsOnly)
+		require.NoError(t, err)
+		for _, spec := range f.Imports {
+			if path, _ := strconv.Unquote(spec.Path.Value); path == both[0] || strings.HasPrefix(path, both[0]+"/") {
+				found++
+				assert.Contains(t, both, path, name)
+			}
+		}
+	}
+	assert.Positive(t, found)
 }
 
 // edited decodes what a go command prints.

@@ -12,7 +12,8 @@ import (
 	"github.com/pkg/errors"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/cu"
-	"gorgonia.org/cu/nccl"
+
+	"github.com/residua-go/residua/graph/cuda/nccl"
 )
 
 // makeCurrent makes the context current on the calling thread until the test ends.

@@ -1,3 +1,5 @@
+//go:build cuda
+
 // Package nccl binds NVIDIA's NCCL at run time: collectives between the GPUs of several processes.
 // It loads the library that the environment variable RESIDUA_NCCL names, else libnccl.so.2 where
 // the dynamic loader finds libraries, in a CUDA toolkit's folders and in those of Python packages
@@ -12,7 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/pkg/errors"
-	"gorgonia.org/cu/internal/dynlib"
+	"gorgonia.org/cu"
 )
 
 // oldest is the oldest version of NCCL that may be used, in the format of ncclGetVersion: the first
@@ -24,14 +26,14 @@ type library struct {
 	path    string
 	version int
 
-	getVersion, getUniqueID, initRank, asyncError, abort dynlib.Func
-	reduce, broadcast, groupStart, groupEnd              dynlib.Func
-	errorString, lastError                               dynlib.Func
+	getVersion, getUniqueID, initRank, asyncError, abort cu.Func
+	reduce, broadcast, groupStart, groupEnd              cu.Func
+	errorString, lastError                               cu.Func
 }
 
 // symbols lists the functions with the names under which the library exports them.
-func (l *library) symbols() []dynlib.Symbol {
-	return []dynlib.Symbol{
+func (l *library) symbols() []cu.Symbol {
+	return []cu.Symbol{
 		{Func: &l.getVersion, Name: "ncclGetVersion"},
 		{Func: &l.getUniqueID, Name: "ncclGetUniqueId"},
 		{Func: &l.initRank, Name: "ncclCommInitRankConfig"},
@@ -54,7 +56,7 @@ func openLibrary() (*library, error) {
 	if runtime.GOARCH != "amd64" {
 		return nil, errors.Errorf("NCCL: want a processor of x86-64, whose calls are known, got %s: train by one GPU", runtime.GOARCH)
 	}
-	found, err := dynlib.Search{
+	found, err := cu.Search{
 		What: "NCCL", Env: "RESIDUA_NCCL", Names: []string{"libnccl.so.2"}, CUDA: true,
 		Fix: "install NCCL 2.18 or newer, by pip install nvidia-nccl-cu12 or apt install libnccl2",
 	}.Open()
