@@ -72,20 +72,12 @@ func (p *Program) compile() (err error) {
 		}
 		p.cached = true
 	}
-	p.vm, err = p.machine()
+	p.vm, err = p.tapeMachine()
 	return err
 }
 
 // isStock tells whether a node's op is one of Gorgonia's own.
 func isStock(n *gorgonia.Node) bool { return n.Op() != nil && opOf(n) == nil }
-
-// machine returns what runs the graph: the tape machine on a device, and for ops of Gorgonia's own.
-func (p *Program) machine() (gorgonia.VM, error) {
-	if p.builder.onDevice() || slices.ContainsFunc(p.plan.order, isStock) {
-		return p.tapeMachine()
-	}
-	return newSequence(p.plan.order), nil
-}
 
 // tapeMachine compiles the graph for Gorgonia's tape machine, which takes time that grows with the
 // square of the graph. If the program's context ends first, tapeMachine returns and leaves the

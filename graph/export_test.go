@@ -73,15 +73,3 @@ func CacheEntries(c *Cache) (n int) {
 	}
 	return n
 }
-
-// UseTapeMachine makes a program run by Gorgonia's tape machine.
-func (p *Program) UseTapeMachine() (err error) {
-	p.vm, err = p.tapeMachine()
-	return err
-}
-
-// Machine returns what runs the program.
-func (p *Program) Machine() gorgonia.VM { return p.vm }
-
-// Sequence is the machine of programs of our ops on the CPU.
-type Sequence = sequence
