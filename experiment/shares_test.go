@@ -18,7 +18,7 @@ func TestProgressOfAnExperiment(t *testing.T) {
 	assert.True(t, slices.IsSorted(shares), "%v", shares)
 	assert.Less(t, shares[0], 0.01)
 	assert.InDelta(t, 1, shares[len(shares)-1], 1e-12)
-	middle := slices.Index(shares, slices.MinFunc(shares, func(a, b float64) int { return int(1e6*(abs(a-0.5) - abs(b-0.5))) }))
+	middle := slices.Index(shares, slices.MinFunc(shares, func(a, b float64) int { return int(1e6 * (abs(a-0.5) - abs(b-0.5))) }))
 	assert.InDelta(t, len(shares)/2, middle, 6, "%v", shares)
 }
 
