@@ -14,8 +14,8 @@ const (
 
 // tileShapes is what LDTILECFG reads: the rows, and the bytes of a row, of each tile.
 type tileShapes struct {
-	palette, start byte
-	_              [14]byte
+	palette byte
+	_       [15]byte
 	bytes          [16]uint16
 	rows           [16]byte
 }

@@ -57,9 +57,9 @@ func (k tileColumns) emit(w *asm.Writer) {
 			VPORD odd, even, even
 		`, asm.Names{"even": k.Vector(r), "odd": k.Vector(16 + r)})
 	}
-	square{k.isa}.emitTranspose(w)
+	square(k).emitTranspose(w)
 	for r := range 16 {
-		w.Op("VMOVUPS", k.Vector(square{k.isa}.output(r)), at(64*r, "DI"))
+		w.Op("VMOVUPS", k.Vector(square(k).output(r)), at(64*r, "DI"))
 	}
 	w.List(`
 		ADDQ $32, SI
