@@ -16,8 +16,8 @@ const (
 type tileShapes struct {
 	palette byte
 	_       [15]byte
-	bytes          [16]uint16
-	rows           [16]byte
+	bytes   [16]uint16
+	rows    [16]byte
 }
 
 func (s *tileShapes) set(tile, rows, bytes int) {
