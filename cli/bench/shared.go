@@ -116,7 +116,7 @@ func printFrom(printed *int, r *bench.Report, out commandline.Output) error {
 				return err
 			}
 		}
-		if err := out.Print("\n" + tables[*printed].Text()); err != nil {
+		if err := out.Print("\n" + tables[*printed].Within(out.Columns()).Text()); err != nil {
 			return err
 		}
 	}

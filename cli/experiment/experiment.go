@@ -131,6 +131,7 @@ func (c *call) predict(ctx context.Context, plan *experiment.Plan, out commandli
 	if c.JSON {
 		return out.PrintJSON(p)
 	}
+	p.Summary = p.Summary.Within(out.Columns())
 	return out.Print(p.Text())
 }
 
@@ -160,6 +161,9 @@ func (c *call) show(plan *experiment.Plan, out commandline.Output) error {
 	}
 	if c.JSON {
 		return out.PrintJSON(r)
+	}
+	for i, table := range r.Tables {
+		r.Tables[i] = table.Within(out.Columns())
 	}
 	return out.Print(r.Text() + "files:\n  " + page + "\n  " + picture + "\n")
 }
