@@ -103,8 +103,7 @@ func (c *call) train(ctx context.Context, plan *experiment.Plan, out commandline
 		Note: func(news string) {
 			mu.Lock()
 			defer mu.Unlock()
-			bar.End()
-			out.Note(news)
+			bar.Note(news)
 		},
 		Progress: func(share float64) {
 			mu.Lock()
