@@ -78,7 +78,7 @@ func (p *Program) compile() (err error) {
 }
 
 // nodePairTime, times the square of the number of nodes, is about the time in which Gorgonia
-// compiles a graph: for each operand of a node its codegenerator.insertFree looks through all nodes.
+// compiles a graph: for each operand of a node its codegenerator.insertFree looks through all.
 const nodePairTime = 20 * time.Nanosecond
 
 // slowCompilation is the estimate from which on Options.Slow is called.
