@@ -121,6 +121,8 @@ type Table struct {
 	Align  string     `json:"align"` // l or r for each column; further columns are l
 	// Note explains the table's terms below it, in lines of about 100 characters.
 	Note string `json:"note,omitempty"`
+
+	limit int // of Text's lines, as Within says
 }
 
 // Heading returns the title.

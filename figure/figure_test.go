@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -107,6 +109,47 @@ func TestTableWithin(t *testing.T) {
 	assert.Equal(t, "name  what\n----  -----------\na b   one two\n      three\nc\n      unbreakable\nd\n", table.Within(14).Text())
 	assert.Equal(t, table.Rows[1:], table.Within(80).Rows[1:])
 	assert.Empty(t, Table{}.Within(10).Rows)
+}
+
+// TestTableWithinColumns: a table that is too wide even so is shown in several that begin with the
+// first column. Nothing is lost, and Markdown and CSV are unchanged.
+func TestTableWithinColumns(t *testing.T) {
+	table := NewTable("Means over seeds, with errors", "lrrrl", "run", "loss", "bits per byte", "tokens/s", "why")
+	table.Row("a", 1.5, "2.25 ± 0.01", 1000, "stopped by the user at step 3 of 4")
+	table.Row("bb", 2.5, "3", 20, "")
+	table.Note = "run: a name"
+	assert.Equal(t, `Means over seeds, with
+errors
+
+run  loss  bits per byte
+---  ----  -------------
+a     1.5    2.25 ± 0.01
+bb    2.5              3
+
+run  tokens/s
+---  --------
+a        1000
+bb         20
+
+run  why
+---  -------------------
+a    stopped by the user
+     at step 3 of 4
+bb
+
+run: a name
+`, table.Within(25).Text())
+	for limit := range 120 {
+		for line := range strings.Lines(table.Within(limit).Text()) {
+			if limit >= 24 { // the widest column after the first
+				assert.LessOrEqual(t, utf8.RuneCountInString(line)-1, limit, line)
+			}
+		}
+	}
+	assert.Equal(t, table.Text(), table.Within(0).Text())
+	assert.Equal(t, table.Text(), table.Within(200).Text())
+	assert.Equal(t, table.Markdown(), table.Within(25).Markdown())
+	assert.Equal(t, table.CSV(), table.Within(25).CSV())
 }
 
 // TestLabel: every character of a label is visible, and Label leaves labels unchanged.

@@ -27,14 +27,30 @@ func (t *Table) Row(cells ...any) {
 	t.Rows = append(t.Rows, row)
 }
 
+// gap separates the columns of a text.
+const gap = "  "
+
 // Text returns the table as lines with aligned columns two spaces apart: title and header (if any)
-// first, the note last. Control characters in cells are made visible.
+// first, the note last, within the limit of Within. Control characters in cells are made visible.
 func (t Table) Text() string {
+	var parts []string
+	for _, part := range t.fitting() {
+		parts = append(parts, part.text())
+	}
+	return strings.Join(parts, "\n")
+}
+
+// text is Text without the limit for rows.
+func (t Table) text() string {
 	rows := t.Visible()
 	widths := t.widths(rows)
 	var text strings.Builder
 	if t.Title != "" {
-		text.WriteString(Visible(t.Title) + "\n\n")
+		title := []string{Visible(t.Title)}
+		if t.limit > 0 {
+			title = broken(title[0], t.limit)
+		}
+		text.WriteString(strings.Join(title, "\n") + "\n\n")
 	}
 	for i, row := range rows {
 		text.WriteString(t.line(row, widths))
@@ -150,13 +166,13 @@ func (t Table) line(row []string, widths []int) string {
 	var line strings.Builder
 	for c, cell := range row {
 		if c > 0 {
-			line.WriteString("  ")
+			line.WriteString(gap)
 		}
-		gap := strings.Repeat(" ", widths[c]-utf8.RuneCountInString(cell))
+		padding := strings.Repeat(" ", widths[c]-utf8.RuneCountInString(cell))
 		if t.Right(c) {
-			line.WriteString(gap + cell)
+			line.WriteString(padding + cell)
 		} else {
-			line.WriteString(cell + gap)
+			line.WriteString(cell + padding)
 		}
 	}
 	return strings.TrimRight(line.String(), " ") + "\n"

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
@@ -38,7 +39,8 @@ func texts() []string {
 	return []string{"func main() {\n\treturn x != nil\n}\n", "naïve café — 日本語 🙂 it's 1234  spaces", " leading", "a\u007fb", strings.Repeat("ab", 60)}
 }
 
-// putExpected writes the model's own logits, and the ids of texts, into an exported folder.
+// putExpected writes the model's own logits, and the ids that it reads for texts, into an exported
+// folder.
 func putExpected(t *testing.T, folder string, m *pretrained.Model) {
 	ids, narrow := make([]int, 2*40), make([]int32, 2*40)
 	for i := range ids {
@@ -55,7 +57,7 @@ func putExpected(t *testing.T, folder string, m *pretrained.Model) {
 	require.NoError(t, err)
 	var cases []map[string]any
 	for _, text := range texts() {
-		cases = append(cases, map[string]any{"text": text, "ids": tokenizer.Encode(nil, text), "bos": tokenizer.BOS()})
+		cases = append(cases, map[string]any{"text": text, "ids": data.EncodePrompt(tokenizer, text, nil)})
 	}
 	text, err := json.Marshal(cases)
 	require.NoError(t, err)

@@ -70,13 +70,15 @@ func (c *output) measure(ctx context.Context, out commandline.Output, o bench.Op
 			return err
 		}
 	}
-	o.Rounds, o.Log, o.Save = c.Rounds, out, c.save
+	bar := commandline.NewProgress(out, "of the benchmark")
+	defer bar.End()
+	o.Rounds, o.Log, o.Save, o.Progress = c.Rounds, bar, c.save, bar.Share
 	b, err := bench.New(o)
 	if err != nil {
 		return commandline.Usage(err)
 	}
 	defer b.Close()
-	err = c.print(ctx, b, tables, out)
+	err = c.print(ctx, b, tables, bar, out)
 	if err != nil && c.saved {
 		out.Note("what was measured before that is in " + c.Out)
 	}
@@ -90,10 +92,11 @@ func (c *output) measure(ctx context.Context, out commandline.Output, o bench.Op
 }
 
 // print makes each measurement in turn and prints its table.
-func (c *output) print(ctx context.Context, b *bench.Bench, tables []measurement, out commandline.Output) error {
+func (c *output) print(ctx context.Context, b *bench.Bench, tables []measurement, bar *commandline.Progress, out commandline.Output) error {
 	printed := 0
 	for _, measure := range tables {
 		err := measure(ctx, b)
+		bar.End()
 		if !c.JSON {
 			if err := printFrom(&printed, b.Report(), out); err != nil {
 				return err
@@ -116,7 +119,7 @@ func printFrom(printed *int, r *bench.Report, out commandline.Output) error {
 				return err
 			}
 		}
-		if err := out.Print("\n" + tables[*printed].Text()); err != nil {
+		if err := out.Print("\n" + tables[*printed].Within(out.Columns()).Text()); err != nil {
 			return err
 		}
 	}

@@ -58,5 +58,5 @@ func (c *call) run(_ context.Context, out commandline.Output) error {
 	if c.JSON {
 		return out.PrintJSON(runs)
 	}
-	return out.Print(experiment.RunsTable(runs).Text() + "files:\n  " + c.SVG + "\n")
+	return out.Print(experiment.RunsTable(runs).Within(out.Columns()).Text() + "files:\n  " + c.SVG + "\n")
 }

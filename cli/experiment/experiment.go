@@ -103,8 +103,7 @@ func (c *call) train(ctx context.Context, plan *experiment.Plan, out commandline
 		Note: func(news string) {
 			mu.Lock()
 			defer mu.Unlock()
-			bar.End()
-			out.Note(news)
+			bar.Note(news)
 		},
 		Progress: func(share float64) {
 			mu.Lock()
@@ -131,6 +130,7 @@ func (c *call) predict(ctx context.Context, plan *experiment.Plan, out commandli
 	if c.JSON {
 		return out.PrintJSON(p)
 	}
+	p.Summary = p.Summary.Within(out.Columns())
 	return out.Print(p.Text())
 }
 
@@ -160,6 +160,9 @@ func (c *call) show(plan *experiment.Plan, out commandline.Output) error {
 	}
 	if c.JSON {
 		return out.PrintJSON(r)
+	}
+	for i, table := range r.Tables {
+		r.Tables[i] = table.Within(out.Columns())
 	}
 	return out.Print(r.Text() + "files:\n  " + page + "\n  " + picture + "\n")
 }

@@ -58,7 +58,7 @@ func (c *call) run(_ context.Context, out commandline.Output) error {
 	if err := Write(c.Out, runs, ""); err != nil {
 		return err
 	}
-	return out.Print(experiment.RunsTable(runs).Text() + "files:\n  " + c.Out + "\n")
+	return out.Print(experiment.RunsTable(runs).Within(out.Columns()).Text() + "files:\n  " + c.Out + "\n")
 }
 
 // Write writes the page of runs to a file, whole or not at all; the page begins with the text.

@@ -174,7 +174,7 @@ func (c *call) finish(pair [2]*runconfig.Run, stream string, out commandline.Out
 	if err := report.Write(file, runs, text); err != nil {
 		return err
 	}
-	return out.Print(experiment.RunsTable(runs).Text() + fmt.Sprintf("files:\n  %s\n  %s\nnext:\n  %s -checkpoint %s    # the explorer, at http://127.0.0.1:8080/\n  %s -checkpoint %s -prompt ''\n",
+	return out.Print(experiment.RunsTable(runs).Within(out.Columns()).Text() + fmt.Sprintf("files:\n  %s\n  %s\nnext:\n  %s -checkpoint %s    # the explorer, at http://127.0.0.1:8080/\n  %s -checkpoint %s -prompt ''\n",
 		file, filepath.Join(stream, "index.html"), out.Call("serve"), best(pair[0]), out.Call("generate"), best(pair[0])))
 }
 

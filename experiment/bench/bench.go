@@ -34,6 +34,8 @@ type Options struct {
 	JAX        *JAX      // used by Baselines; nil: do not compare with it
 	LlamaCPP   *LlamaCPP // used by Generation; nil: do not compare with it
 	Log        Log       // nil: silent
+	// Progress is told which share of a table's work is done, from 0 to 1. nil: nobody is told.
+	Progress func(share float64)
 	// Save is called with the report after each row of a table, because a later measurement may
 	// fail. nil: nothing is saved.
 	Save func(*Report) error
@@ -50,6 +52,7 @@ type Bench struct {
 	o      Options
 	report *Report
 	pool   *kernel.Pool
+	shares shares
 	start  func(context.Context, job) (*worker, error)
 }
 
@@ -114,6 +117,7 @@ const interruptDelay = 200 * time.Millisecond
 // ends the new ones. It returns the running workers followed by the workers of the jobs; a
 // worker that did not start is nil.
 func (b *Bench) compare(ctx context.Context, what string, steps int, running []*worker, jobs ...job) ([]*worker, error) {
+	share := b.part()
 	b.note("%s: starting and warming up", what)
 	started := make([]*worker, len(jobs))
 	defer func() {
@@ -127,7 +131,7 @@ func (b *Bench) compare(ctx context.Context, what string, steps int, running []*
 		return nil, err
 	}
 	workers := append(slices.Clone(running), started...)
-	return workers, b.turns(ctx, what, steps, workers)
+	return workers, b.turns(ctx, what, steps, workers, share)
 }
 
 // launch starts workers and waits until they have warmed up. PyTorch's and JAX's workers start
@@ -173,7 +177,15 @@ func (b *Bench) launch(ctx context.Context, jobs []job, started []*worker) error
 // Models measures each model, by turns with the others of its size. It fills Report.Models and
 // Sizes.
 func (b *Bench) Models(ctx context.Context, chosen []Workload) error {
-	for _, group := range groups(chosen) {
+	all := groups(chosen)
+	parts := make([]float64, len(all))
+	for i, group := range all {
+		for _, w := range group {
+			parts[i] += w.stepFLOPs()
+		}
+	}
+	b.begin(parts)
+	for _, group := range all {
 		var jobs []job
 		var names []string
 		for _, w := range group {
@@ -228,6 +240,7 @@ func (b *Bench) Baselines(ctx context.Context, chosen []Workload) error {
 	if b.o.JAX != nil {
 		modes = append(modes, jaxOnXLA)
 	}
+	b.beginModels(chosen, Workload.stepFLOPs)
 	return b.against(ctx, chosen, " compared with other frameworks", func(w Workload) []job {
 		jobs := []job{b.job(residua, w)}
 		for _, mode := range modes {
@@ -242,6 +255,7 @@ func (b *Bench) Baselines(ctx context.Context, chosen []Workload) error {
 
 // Threads compares one thread with all threads. It fills Report.Threads.
 func (b *Bench) Threads(ctx context.Context, chosen []Workload) error {
+	b.beginModels(chosen, Workload.stepFLOPs)
 	return b.against(ctx, chosen, " by threads", func(w Workload) []job {
 		single := b.job(residua, w)
 		single.Target = Target{Threads: 1}
@@ -256,6 +270,7 @@ func (b *Bench) Threads(ctx context.Context, chosen []Workload) error {
 // Stock compares transformers with the same models built from stock Gorgonia nodes. It fills
 // Report.Stock.
 func (b *Bench) Stock(ctx context.Context, chosen []Workload) error {
+	b.beginModels(chosen, Workload.stepFLOPs)
 	return b.against(ctx, chosen, " compared with stock Gorgonia", func(w Workload) []job {
 		return []job{b.job(residua, w), b.job(stock, w)}
 	}, func(w Workload, own *worker, others []*worker) {

@@ -38,6 +38,13 @@ func newDesignResult(shape string, w, base Workload, own *worker, plain facts, p
 // Designs compares residual designs with their plain transformers, whose rows come first. It fills
 // Report.Designs.
 func (b *Bench) Designs(ctx context.Context, all []Comparison) error {
+	var parts []float64
+	for _, c := range all {
+		for _, w := range c.measured() {
+			parts = append(parts, c.Base.stepFLOPs()+w.stepFLOPs())
+		}
+	}
+	b.begin(parts)
 	for _, c := range all {
 		if b.o.Steps != 0 {
 			c.Steps = b.o.Steps
@@ -47,6 +54,15 @@ func (b *Bench) Designs(ctx context.Context, all []Comparison) error {
 		}
 	}
 	return nil
+}
+
+// measured returns the designs, or a workload without a name that stands for the plain transformer
+// by itself.
+func (c Comparison) measured() []Workload {
+	if len(c.Others) == 0 {
+		return []Workload{{}}
+	}
+	return c.Others
 }
 
 // designs lets each design take turns with the plain transformer, whose worker runs all the time.
@@ -60,11 +76,8 @@ func (b *Bench) designs(ctx context.Context, c Comparison) error {
 	if err != nil {
 		return b.failed(ctx, c.Base.Name, err)
 	}
-	if len(c.Others) == 0 {
-		c.Others = []Workload{{}} // measure the plain transformer by itself
-	}
 	before, rows := b.report.Designs, []DesignResult(nil)
-	for _, w := range c.Others {
+	for _, w := range c.measured() {
 		from, what, jobs := len(plain.seconds), c.title(), []job(nil)
 		if w.Name != "" {
 			what, jobs = w.Name+" compared with "+what, []job{b.job(residua, w)}

@@ -150,6 +150,7 @@ func (r *generationRun) close() { r.generator.Close() }
 // llama.cpp if those have the model. It fills Report.Generation.
 func (b *Bench) Generation(ctx context.Context, chosen []Workload) error {
 	with := b.peers(ctx, slices.ContainsFunc(chosen, func(w Workload) bool { return w.Text.Batch > 1 }))
+	b.beginModels(chosen, Workload.prefillFLOPs)
 	for _, w := range chosen {
 		if err := b.generate(ctx, w, with); err != nil {
 			return err

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/residua-go/residua/graph"
@@ -130,12 +131,15 @@ func (b *Bench) Products(ctx context.Context) error {
 
 // products measures the shapes; theirs is PyTorch's worker, or nil.
 func (b *Bench) products(ctx context.Context, shapes []productShape, theirs *worker) error {
+	b.begin(slices.Repeat([]float64{1}, len(shapes)))
 	for _, g := range shapes {
+		share := b.part()
 		b.report.Machine.measure(b.pool)
 		multiply := newProduct(g).in(b.o.Target.Precision)
 		multiply(b.pool)
 		var own, other []float64
-		for range b.o.Rounds {
+		for round := range b.o.Rounds {
+			share(float64(round) / float64(b.o.Rounds))
 			if err := ctx.Err(); err != nil {
 				return err
 			}

@@ -9,12 +9,14 @@ import (
 )
 
 // turns lets workers take turns: in each round each worker runs its steps. A worker that fails is
-// left out from then on.
-func (b *Bench) turns(ctx context.Context, what string, steps int, workers []*worker) error {
+// left out from then on. The warm-up before counts as a round in the share of the work that is
+// done.
+func (b *Bench) turns(ctx context.Context, what string, steps int, workers []*worker, share func(float64)) error {
+	share(1 / float64(b.o.Rounds+1))
 	for round := range b.o.Rounds {
 		b.report.Machine.measure(b.pool)
 		b.note("%s: round %d of %d", what, round+1, b.o.Rounds)
-		for _, w := range workers {
+		for i, w := range workers {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -27,6 +29,7 @@ func (b *Bench) turns(ctx context.Context, what string, steps int, workers []*wo
 					return err
 				}
 			}
+			share((float64(round+1) + float64(i+1)/float64(len(workers))) / float64(b.o.Rounds+1))
 		}
 	}
 	return nil

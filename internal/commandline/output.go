@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/statusline"
 )
 
 // Output is where a command writes: results to Stdout, messages to Stderr.
@@ -31,6 +32,10 @@ func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
+
+// Columns returns the width of the terminal that Stdout is, for figure.Table's Within, or 0 if it
+// is none.
+func (o Output) Columns() int { return statusline.Columns(o.Stdout) }
 
 // Warn writes a line to Stderr about something that may be wrong.
 func (o Output) Warn(message string) { fmt.Fprintf(o.Stderr, "warning: %s\n", oneLine(message)) }

@@ -19,6 +19,7 @@ type Progress struct {
 	first float64 // of Share
 	asked bool    // Share was called
 	line  *statusline.Line
+	text  string // of the line; "" while it is not shown
 }
 
 // progressAfter is how long a command may run before it shows progress.
@@ -89,8 +90,26 @@ func (p *Progress) draw(now time.Time, format string, words ...any) {
 		return
 	}
 	p.next = now.Add(200 * time.Millisecond)
-	p.line.Draw(fmt.Sprintf(format, words...))
+	p.text = fmt.Sprintf(format, words...)
+	p.line.Draw(p.text)
+}
+
+// Note writes a note above the line.
+func (p *Progress) Note(message string) { p.above(p.out.Note, message) }
+
+// Warn writes a warning above the line.
+func (p *Progress) Warn(message string) { p.above(p.out.Warn, message) }
+
+func (p *Progress) above(write func(string), message string) {
+	p.line.Clear()
+	write(message)
+	if p.text != "" {
+		p.line.Draw(p.text)
+	}
 }
 
 // End removes the line.
-func (p *Progress) End() { p.line.Clear() }
+func (p *Progress) End() {
+	p.text = ""
+	p.line.Clear()
+}

@@ -52,6 +52,9 @@ func TestProgressIsDrawnOnATerminalAfterTwoSeconds(t *testing.T) {
 	}
 	assert.Contains(t, drawn(t, true, 10*time.Second, share), "[==========          ] 50% questions, 20s left")
 	assert.Equal(t, "|", drawn(t, false, 12*time.Second, share))
+	assert.Regexp(t, `^\r\x1b\[J\x1b\[\?7l3/8 .*left\r\x1b\[\?7h\r\x1b\[Jnote: news\r\n\r\x1b\[J\x1b\[\?7l3/8 .*left\r\x1b\[\?7h\r\x1b\[J\|$`,
+		drawn(t, true, 3*time.Second, func(p *Progress) { p.Show(3, 8); p.Note("news") }))
+	assert.Equal(t, "note: news\n|", drawn(t, false, 3*time.Second, func(p *Progress) { p.Show(3, 8); p.Note("news") }))
 	assert.Equal(t, "|", drawn(t, false, 12*time.Second, rate))
 	assert.Equal(t, "|", drawn(t, true, time.Second, show))
 	assert.Equal(t, "|", drawn(t, true, time.Second, (*Progress).Tick))

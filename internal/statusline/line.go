@@ -2,6 +2,7 @@
 package statusline
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -32,12 +33,18 @@ func New(w io.Writer) *Line { return &Line{w: w} }
 
 // Columns returns how many characters fit in a line of the terminal.
 func (l *Line) Columns() int {
-	if f, ok := l.w.(*os.File); ok {
-		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
-			return columns
+	return cmp.Or(Columns(l.w), usualColumns)
+}
+
+// Columns returns how many characters fit in a line of a terminal, or 0 if w is no terminal or one
+// that does not report its width.
+func Columns(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return max(0, columns)
 		}
 	}
-	return usualColumns
+	return 0
 }
 
 // Draw replaces the line's text, cut to the terminal's width.
