@@ -34,7 +34,7 @@ type Record struct {
 	Seconds     float64        `json:"seconds"`           // spent on training steps, without evaluations and checkpoints
 	Jobs        int            `json:"jobs"`              // number of runs trained at the same time
 	Program     string         `json:"program,omitempty"` // version and commit of the program that completed the run
-	Path        string         `json:"path,omitempty"`    // value of kernel.Path on the machine: losses have the same bits on all machines with the same value
+	Path        string         `json:"path,omitempty"`    // the run's Device.Path on the machine: losses have the same bits on all machines with the same value
 	Loss        eval.Number    `json:"val_loss"`
 	Bits        eval.Number    `json:"bits_per_byte"`
 	Accuracy    eval.Number    `json:"val_accuracy,omitempty"` // only on a task

@@ -10,7 +10,6 @@ import (
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/figure"
-	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/build"
 	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
@@ -22,7 +21,7 @@ func (r *Planned) complete(ctx context.Context, corpus *data.Corpus, done func(s
 	record := newRecord(r.Run)
 	record.Run, record.Series, record.Point, record.Seed, record.Settings = r.Name, r.cell.series, r.cell.point.Label, r.Seed, r.Settings
 	record.Config, record.Corpus = r.identity, fingerprint(corpus)
-	record.Program, record.Path = build.Describe(), graph.PathOf(graph.Precision(r.Run.Device.Precision))
+	record.Program, record.Path = build.Describe(), r.Run.Device.Path()
 	var err error
 	if m, ok := r.cell.plan.Config.Kind.(measurer); ok {
 		err = m.measure(ctx, r.Run, corpus, &record)

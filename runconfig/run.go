@@ -125,6 +125,14 @@ type Device struct {
 	RankTimeout float64 `yaml:"rank_timeout" added:"60" min:"0.1" max:"86400" help:"seconds for which a rank may be silent before the others end the job"`
 }
 
+// Path returns the processor's instructions that the bits of results depend on; on a GPU "".
+func (d Device) Path() string {
+	if d.Place().OnGPU() {
+		return ""
+	}
+	return graph.PathOf(graph.Precision(d.Precision))
+}
+
 // Options returns the device as a program's options.
 func (d Device) Options(store *graph.Store) graph.Options {
 	return graph.Options{Store: store, Threads: d.Threads, Device: d.Place(), Precision: graph.Precision(d.Precision)}

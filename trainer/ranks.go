@@ -58,7 +58,7 @@ func (t *Trainer) agree(context.Context) error {
 	}
 	return distributed.Agree(t.group, append(facts,
 		distributed.Fact{Name: "corpus", Value: t.corpus.Fingerprint},
-		distributed.Fact{Name: "vector instructions", Value: graph.PathOf(graph.Precision(t.run.Device.Precision))},
+		distributed.Fact{Name: "vector instructions", Value: t.run.Device.Path()},
 	))
 }
 

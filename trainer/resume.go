@@ -157,7 +157,7 @@ func (t *Trainer) restore(ctx context.Context, c *checkpoint.Checkpoint, dir str
 	if s.Numerics != graph.Numerics {
 		t.report.Warn(fmt.Sprintf("the checkpoint was trained with sums in another order (numerics %d, this program's is %d): from here on the losses differ in their last bits from those of that program", s.Numerics, graph.Numerics))
 	}
-	if path := t.path(); s.Path != "" && path != "" && s.Path != path {
+	if path := t.run.Device.Path(); s.Path != "" && path != "" && s.Path != path {
 		t.report.Warn(fmt.Sprintf("the checkpoint was trained with other instructions of the processor (%s, here %s): from here on the losses differ in their last bits from those of that machine", s.Path, path))
 	}
 	t.learner.Resume(learner.Progress{Steps: s.Step, Updates: s.OptimizerSteps, Skipped: s.BadSteps, SkippedInRow: s.BadInRow})

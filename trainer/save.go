@@ -105,20 +105,12 @@ func (t *Trainer) amend() error {
 	return t.disk.Amend(t.run.Out, state)
 }
 
-// path returns the processor's instructions that the run's bits depend on; on a GPU "".
-func (t *Trainer) path() string {
-	if t.run.Device.Place().OnGPU() {
-		return ""
-	}
-	return graph.PathOf(graph.Precision(t.run.Device.Precision))
-}
-
 // state returns what a checkpoint stores about the run.
 func (t *Trainer) state() (checkpoint.State, error) {
 	p := t.learner.Progress()
 	s := checkpoint.State{
 		Step: p.Steps, Tokens: int64(p.Steps) * int64(t.run.StepTokens()), BatchPosition: t.batches.Position(),
-		CorpusFingerprint: t.corpus.Fingerprint, Run: t.id, Numerics: graph.Numerics, Path: t.path(), Seed: t.run.Seed, OptimizerSteps: p.Updates,
+		CorpusFingerprint: t.corpus.Fingerprint, Run: t.id, Numerics: graph.Numerics, Path: t.run.Device.Path(), Seed: t.run.Seed, OptimizerSteps: p.Updates,
 		BadSteps: p.Skipped, BadInRow: p.SkippedInRow, GoodStep: stepOrNil(t.good), BestStep: stepOrNil(t.bestStep),
 	}
 	if !math.IsInf(t.best, 0) {

@@ -3,13 +3,12 @@ package bench
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/shirou/gopsutil/v4/cpu"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
@@ -40,8 +39,10 @@ func newMachine(t Target, peak float64) (*Machine, error) {
 	if t.Threads == 0 {
 		t.Threads = runtime.GOMAXPROCS(0)
 	}
-	m := &Machine{Threads: t.Threads, Precision: t.Precision, Processor: processorName(), Multiplies: kernel.Instructions(), Path: graph.PathOf(t.Precision)}
-	if t.onGPU() {
+	m := &Machine{Threads: t.Threads, Precision: t.Precision, Processor: processorName(), Multiplies: kernel.Instructions()}
+	if !t.onGPU() {
+		m.Path = graph.PathOf(t.Precision)
+	} else {
 		name, err := gpuName(t.Device)
 		if err != nil {
 			return nil, err
@@ -57,13 +58,15 @@ func newMachine(t Target, peak float64) (*Machine, error) {
 	return m, nil
 }
 
-// processorName returns the processor's model name, "" where it is not known.
+// processorName returns the processor's model name, as Linux has it; elsewhere "".
 func processorName() string {
-	all, err := cpu.Info()
-	if err != nil || len(all) == 0 {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
 		return ""
 	}
-	return strings.TrimSpace(all[0].ModelName)
+	_, name, _ := strings.Cut(string(info), "model name")
+	name, _, _ = strings.Cut(name, "\n")
+	return strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(name), ":"))
 }
 
 // precision returns the type of the numbers that are multiplied.

@@ -18,7 +18,7 @@ func (r *Report) Tables() []figure.Table {
 	return tables
 }
 
-// String describes the machine in one line.
+// String describes the machine.
 func (m *Machine) String() string {
 	switch {
 	case m.GPU == "":

@@ -24,7 +24,9 @@ func distancesMaxRows[T Float](p path, rows []scoreRow[T], x []T, scale, slope T
 	}
 	for i := range rows {
 		r := &rows[i]
-		scaleRow(p, x[r.at:][:r.n], scale)
+		if scale != 1 {
+			scaleRow(p, x[r.at:][:r.n], scale)
+		}
 		r.largest = distancesMax(p, x[r.at:][:r.n], float64(slope), int(r.far))
 	}
 }
@@ -52,7 +54,9 @@ func softmaxGradientRows[T Float](p path, rows []scoreRow[T], x, dp []T, scale, 
 	}
 	for i := range rows {
 		r := &rows[i]
-		scaleRow(p, x[r.at:][:r.n], scale)
+		if scale != 1 {
+			scaleRow(p, x[r.at:][:r.n], scale)
+		}
 		softmaxGradient(p, x[r.at:][:r.n], dp[r.at:][:r.n], float64(slope), int(r.far), r.shift, r.delta)
 		clear(x[r.at+r.n:][:attentionTileRows])
 		clear(dp[r.at+r.n:][:attentionTileRows])

@@ -3,7 +3,8 @@ package kernel
 import "math"
 
 // The scores of a worker are a matrix of up to attentionQueries x attentionKeys that stays in the
-// second-level cache. attentionQueries is a multiple of the heights of all micro-kernels' tiles.
+// second-level cache. attentionQueries is a multiple of the heights of all micro-kernels' tiles; by
+// AMX blocks have attentionTileQueries, and rows of sum, dq, dk and dv are sumDim apart.
 // The distance between rows leaves the elements after a row that expRows clears, and is not a power
 // of two, because such rows would compete for the same cache lines.
 const (
@@ -80,7 +81,7 @@ func (a *Attention[T]) planSlot(s *attentionSlot[T]) {
 	if a.tiles != nil {
 		a.planTiles(&s.tiles)
 	}
-	if a.cache == nil {
+	if a.cache == nil && (a.tiles == nil || a.d.RopeBase != 0) {
 		s.keys = grow(s.keys, size)
 	}
 	if a.packsKeys() && a.tiles == nil {
@@ -96,7 +97,7 @@ func (a *Attention[T]) planSlot(s *attentionSlot[T]) {
 		if a.qkv.halves != nil {
 			s.values = grow(s.values, size)
 		}
-	case a.cache == nil:
+	case a.cache == nil && a.tiles == nil:
 		s.values = grow(s.values, size)
 	}
 }

@@ -6,7 +6,8 @@ import "unsafe"
 // multiplied by tiles, with sums, softmax and maxima in float32. The spans of queries and keys and
 // all that happens to scores stay as on other paths; only the products differ. P and dS are
 // zero where a query does not see a key, so products may take whole tiles of 16 queries and 32 keys
-// up to the diagonal.
+// up to the diagonal. An infinite key or value therefore also makes NaN of queries that do not see
+// it, up to 31 tokens before it.
 
 // attentionTileQueries is the number of queries of a block, a multiple of the 32 rows that a step
 // of P^T dout takes.
@@ -200,7 +201,7 @@ func (a *Attention[T]) roundScores(to []BFloat16, scores []float32, factor float
 }
 
 // roundRows rounds rows of scores, each multiplied by a factor, to rows of end elements, a multiple
-// of 32. Row i has n+i scores, but at least none and at most limit; zeros follow.
+// of 32. Row i has min(max(n+i, 0), limit) scores; zeros follow.
 func roundRows(kernels *microkernels, to []BFloat16, ds int, from []float32, ss, rows, n, limit, end int, factor float32) {
 	if !kernels.portable {
 		fastRoundRows(to, ds, from, ss, rows, n, limit, end, factor)
@@ -210,7 +211,7 @@ func roundRows(kernels *microkernels, to []BFloat16, ds int, from []float32, ss,
 		row := to[i*ds:][:end]
 		seen := min(max(n+i, 0), limit, end)
 		for j, x := range from[i*ss:][:seen] {
-			row[j] = toBFloat16(flushed(flushed(x) * factor))
+			row[j] = toBFloat16(flushed(x * factor))
 		}
 		clear(row[seen:])
 	}

@@ -246,15 +246,19 @@ func requirePackedRows(t *testing.T, o *pairOperands, g *GemmBFloat16[float32], 
 
 // TestGemmBFloat16Epilogue: every element of C is reported exactly once, when it is final.
 func TestGemmBFloat16Epilogue(t *testing.T) {
-	for _, d := range [][3]int{{1, 1, 1}, {5, 7, 0}, {300, 17, 33}, {260, 2100, 80}, {32, 32, 2000}} {
-		for _, threads := range []int{1, 2, 3} {
-			t.Run(fmt.Sprint(d, threads), func(t *testing.T) {
+	for _, d := range [][3]int{{1, 1, 1}, {5, 7, 0}, {300, 17, 33}, {260, 2100, 80}, {32, 32, 2000}, {20, 700, 1700}} {
+		for i := range 6 {
+			threads, on := 1+i/2, []path{fastest, amx}[i%2]
+			if on == amx && machinePairs != amx && d[0]*d[1]*d[2] > 1<<25 {
+				continue
+			}
+			t.Run(fmt.Sprint(d, threads, on), func(t *testing.T) {
 				o := makePairOperands(gemmCase{m: d[0], n: d[1], k: d[2], alpha: 1})
 				p := NewPool(threads)
 				defer p.Close()
 				got := make([]float32, o.m*o.n)
-				e := &counter{n: o.n, seen: make([]int, o.m*o.n), c: got, want: o.runSingle(&GemmBFloat16[float32]{}, p)}
-				g := &GemmBFloat16[float32]{Epilogue: e}
+				e := &counter{n: o.n, seen: make([]int, o.m*o.n), c: got, want: o.runSingle(&GemmBFloat16[float32]{path: on}, p)}
+				g := &GemmBFloat16[float32]{Epilogue: e, path: on}
 				g.Run(p, false, false, o.m, o.n, o.k, 1, o.a, o.lda, o.b, o.ldb, 0, got, o.n)
 				require.Zero(t, e.bad, "reported before it was final")
 				require.Equal(t, slices.Repeat([]int{1}, o.m*o.n), e.seen, "each element is reported once")

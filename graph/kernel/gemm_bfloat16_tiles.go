@@ -7,8 +7,8 @@ import "unsafe"
 // every row would be another page.
 const (
 	tileStripeB = 576 << 10 // elements of B in a stripe (1.1 MiB)
-	tileStripeK = 512       // part of k: as much of 16 rows of A stays in the first-level cache
-	tileBlockA  = 4 << 20   // elements of A that are packed at a time
+	tileStripeK = 512       // length of a part of k, so that 16 rows of A stay in the first-level cache
+	tileBlockA  = 1 << 20   // elements of A that are packed at a time
 	tileRowsA   = 4096      // rows of A whose ends are copied at a time
 	tileStage   = 256       // columns whose sums are kept until they are final
 	tileNarrow  = 64        // columns of a C that is computed down its columns
@@ -176,7 +176,9 @@ func (t *tileProduct[C]) store(sums, space []float32, i, j int) {
 			scaleTo(p, floats(t.c[i*t.ldc+j:][:len(sums)]), sums, t.alpha)
 			return
 		}
-		scaleRow(p, sums, t.alpha)
+		if t.alpha != 1 {
+			scaleRow(p, sums, t.alpha)
+		}
 		if t.beta != 0 {
 			old := space[:len(sums)]
 			t.old(old, i, j)

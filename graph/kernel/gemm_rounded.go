@@ -7,7 +7,7 @@ const roundedRows = 16
 // sums in float32 (GemmBFloat16). Weights in int8 are rounded to bfloat16 some columns at a time.
 type roundedProduct struct {
 	gemm GemmBFloat16[float32]
-	own  arena // used in calls without a Pool, and with int8
+	own  arena // used in calls without a Pool
 
 	a    []BFloat16 // [m, k]
 	from []float32  // A
@@ -17,9 +17,9 @@ type roundedProduct struct {
 
 // runRounded computes q.
 func runRounded[T Float](r *roundedProduct, p *Pool, q *product[T]) {
-	memory := p.common(&r.own)
-	if q.weights.pairs == nil { // there B is packed
-		memory = &r.own
+	memory := &r.own
+	if p != nil {
+		memory = &p.rounded
 	}
 	space, _ := carve[float32](memory, (q.m*q.k+1)/2, 0)
 	r.a, r.from, r.lda, r.k = pairsOf(space)[:q.m*q.k], float32s(q.a), q.lda, q.k

@@ -12,7 +12,7 @@ const (
 	avx2
 	avx512
 	avx512Split // products of bfloat16 alone: the bits of avx512 without VDPBF16PS
-	amx         // products of bfloat16 alone; everything else is avx512 then
+	amx         // products of bfloat16, and what attention and the loss do around them; else avx512
 	amxPortable // the same bits without the instructions, for tests
 )
 

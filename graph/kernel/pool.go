@@ -24,6 +24,7 @@ type Pool struct {
 	workers *workerGroup // nil when threads is 1
 	arenas  []arena
 	shared  arena // scratch memory that all parts of a kernel's task read
+	rounded arena // the same for an operand that was rounded first
 
 	simulated bool            // note the times of parts
 	begin     time.Duration   // of the run, by clock

@@ -18,7 +18,7 @@ const (
 	// WeightsInt8 stores an entry w as the integer q in [-127, 127] with w approximately s q: 1
 	// byte. The scale s, a float32, is max |w| / 127 over a group of 64 entries of one column; q is
 	// the integer nearest to w/s, the even one of two equally near. On processors with AMX products
-	// of more than 4 rows round s q and their A to bfloat16.
+	// of more than 4 rows round s q and their A to bfloat16, except after RowsAlone.
 	WeightsInt8 WeightFormat = "int8"
 )
 

@@ -10,7 +10,7 @@ import (
 // The micro-kernels of bfloat16 read pairs of elements along k as one 32-bit element, the even one
 // in the lower half. With AVX-512 they need AVX512_BF16, whose VDPBF16PS adds the odd product to a
 // float32, then the even one, each by a fused multiply-add, with denormals flushed to zero in
-// operands and results. A second form, which AVX2 has alone, does the same step by step: it splits
+// operands and results. A second form, the only one of AVX2, does the same step by step: it splits
 // each pair into two float32, and has the processor flush denormals while it sums. Intel's
 // processors take four times as long for a VDPBF16PS as for a fused multiply-add, so that the
 // second form is faster there.

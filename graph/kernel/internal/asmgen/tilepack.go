@@ -71,7 +71,7 @@ func (k tileColumns) emit(w *asm.Writer) {
 }
 
 // roundRows rounds rows of scores, each multiplied by a factor, to rows of end bfloat16, a multiple
-// of 32. Row i has n+i scores, but at least none and at most limit; zeros follow.
+// of 32. Row i has min(max(n+i, 0), limit) scores; zeros follow.
 type roundRows struct{ isa }
 
 func (roundRows) signature() string {
