@@ -23,3 +23,16 @@ func TestBenchOnATerminal(t *testing.T) {
 	assert.NotContains(t, screen, "of the benchmark")
 	assert.Equal(t, 3, strings.Count(screen, "\nbyte-rmt "), "the models' table in two parts, and that of sizes:\n%s", screen)
 }
+
+// TestExperimentFitsATerminal: the plan's table is shown in parts on a narrow terminal, and in one
+// on a wide one.
+func TestExperimentFitsATerminal(t *testing.T) {
+	h := newWorkspace(t)
+	rows := func(columns int) int {
+		code, screen := h.start(t, columns, "experiment", "-plan", "tiny-experiment.yaml").Wait()
+		require.Zero(t, code, screen)
+		return strings.Count("\n"+screen, "\ntiny-seed0 ")
+	}
+	assert.Equal(t, 1, rows(200))
+	assert.Equal(t, 4, rows(50))
+}
