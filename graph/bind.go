@@ -2,7 +2,6 @@ package graph
 
 import (
 	"slices"
-	"time"
 
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
@@ -75,22 +74,6 @@ func (p *Program) compile() (err error) {
 	}
 	p.vm, err = p.tapeMachine()
 	return err
-}
-
-// nodePairTime, times the square of the number of nodes, is about the time in which Gorgonia
-// compiles a graph: for each operand of a node its codegenerator.insertFree looks through all.
-const nodePairTime = 20 * time.Nanosecond
-
-// slowCompilation is the estimate from which on Options.Slow is called.
-const slowCompilation = 5 * time.Second
-
-// tellIfSlow calls Options.Slow if the compilation will take long.
-func (p *Program) tellIfSlow() error {
-	nodes := time.Duration(p.Nodes())
-	if estimate := nodes * nodes * nodePairTime; estimate >= slowCompilation && p.options.Slow != nil {
-		p.options.Slow(estimate)
-	}
-	return nil
 }
 
 // isStock tells whether a node's op is one of Gorgonia's own.

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"time"
 
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
@@ -42,9 +41,6 @@ type Options struct {
 	Simulate bool
 	// Context stops building and compiling when it ends, with its error; nil: nothing stops them.
 	Context context.Context
-	// Slow is called before a compilation that takes some seconds or more, with an estimate of its
-	// time; nil: nobody is told.
-	Slow func(estimate time.Duration)
 
 	salt int // changes every op's hash; Program sets it after a hash collision
 }

@@ -83,7 +83,6 @@ func stages() []stage {
 		{"plan", (*Program).planBuffers},          // computes liveness and the offsets in one arena
 		{stageMemory, (*Program).checkMemory},     // checks that there is room for the buffers, before they are made
 		{"bind", (*Program).bind},                 // gives buffers to ops and values to inputs, before the machine copies engines
-		{"estimate", (*Program).tellIfSlow},       // says how long the next stage takes
 		{"compile", (*Program).compile},           // calls gorgonia.NewTapeMachine
 	}
 }

@@ -3,7 +3,6 @@ package trainer
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
@@ -76,16 +75,22 @@ func inTurn(ctx context.Context, steps ...func(context.Context) error) error {
 	return nil
 }
 
+// deep is a number of layers whose graph takes long to compile, so that the run reports it.
+const deep = 512
+
 // compile builds the training and the evaluation program over one Store.
 func (t *Trainer) compile(ctx context.Context) (err error) {
 	c := t.run
 	t.store = graph.NewStore(tensor.Float32, c.Seed)
+	if c.Spec().Depth() >= deep {
+		t.report.Note(fmt.Sprintf("compiling %d layers takes long (512 some seconds, 4096 minutes): Gorgonia's time grows with the square of the graph", c.Spec().Depth()))
+	}
 	o, err := LearnerOptions(ctx, c, t.store)
 	if err != nil {
 		return err
 	}
 	o.Outputs.ExpertCounts = true
-	o.Group, o.Compute.Simulate, o.Compute.Slow = t.group, t.simulate, t.noteSlow
+	o.Group, o.Compute.Simulate = t.group, t.simulate
 	if o.Compute.Device, err = t.place(); err != nil {
 		return err
 	}
@@ -97,17 +102,12 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 	t.flops = float64(c.Spec().Cost().TrainFLOPs())
 	if t.scores = t.checkValidation(t.corpus) == nil; t.scores && t.leads() {
 		compute := c.Device.Options(t.store)
-		compute.Context, compute.Slow = ctx, t.noteSlow
+		compute.Context = ctx
 		if t.eval, err = eval.NewEvaluator(compute, c.Spec(), c.Train.Batch, c.Model.Seq, t.corpus.Val.Tokens.Examples().Length > 0); err != nil {
 			return err
 		}
 	}
 	return t.checkStopLoss()
-}
-
-// noteSlow says how long a program will be compiled.
-func (t *Trainer) noteSlow(estimate time.Duration) {
-	t.report.Note(fmt.Sprintf("compiling %d layers for about %v: Gorgonia's time grows with the square of the number of nodes", t.run.Spec().Depth(), estimate.Round(time.Second)))
 }
 
 // currentBatches are the trainer's batches, which resuming may replace.

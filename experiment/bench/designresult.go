@@ -41,7 +41,11 @@ func (b *Bench) Designs(ctx context.Context, all []Comparison) error {
 	var parts []float64
 	for _, c := range all {
 		for _, w := range c.measured() {
-			parts = append(parts, c.Base.stepFLOPs()+w.stepFLOPs())
+			work := c.Base.stepFLOPs()
+			if w.Name != "" {
+				work += w.stepFLOPs()
+			}
+			parts = append(parts, work)
 		}
 	}
 	b.begin(parts)
