@@ -39,8 +39,8 @@ type Source struct {
 }
 
 // Resolve finds the model file for a path: a run folder (it takes the latest undamaged checkpoint),
-// a step folder, one of [LogPath], or a .safetensors file. It reads the whole model only to choose among a run's
-// checkpoints; [ReadModel] checks the model in any case.
+// a step folder, one of [LogPath], or a .safetensors file. It reads the whole model only to choose
+// among a run's checkpoints; [ReadModel] checks the model in any case.
 func Resolve(path string) (Source, error) {
 	path = filepath.Clean(path)
 	info, err := os.Stat(path)

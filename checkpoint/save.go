@@ -61,8 +61,8 @@ func (d Disk) Amend(runDir string, s State) error {
 	return d.writeSealed(path, s.stored(saved.Files))
 }
 
-// files returns the files of a step folder. The state names the checksums of those that were written
-// before it.
+// files returns the files of a step folder. The state names the checksums of those that were
+// written before it.
 func (c *Checkpoint) files() (model, optimizer, state FolderFile) {
 	sums := map[string]string{}
 	summed := func(name string, write func(io.Writer) error) FolderFile {

@@ -410,9 +410,9 @@ func TestBadConfigs(t *testing.T) {
 	assert.ErrorContains(t, err, "want the YAML file of an experiment")
 }
 
-// TestWeightsOfExperimentsAreKept: with train.keep_log the runs' folders keep weights over training.
-// The plan says how much disk they take, and the key changes no run's identity: runs in the log are
-// not made again for it.
+// TestWeightsOfExperimentsAreKept: with train.keep_log the runs' folders keep weights over
+// training. The plan says how much disk they take, and the key changes no run's identity: runs in
+// the log are not made again for it.
 func TestWeightsOfExperimentsAreKept(t *testing.T) {
 	c, out := parsed(t, twoSeries), t.TempDir()
 	assert.NotContains(t, predictedText(t, settled(t, c, out)), "keep_log")
