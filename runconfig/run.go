@@ -101,6 +101,7 @@ type Train struct {
 	LogMixing       int    `yaml:"log_mixing" min:"0" max:"1000000000" help:"steps between measurements of how far a stream's mixing coefficients have moved from their start, in metrics.jsonl; 0: never. analyze mixing shows them"`
 	TensorBoard     bool   `yaml:"tensorboard" added:"false" help:"also write metrics and samples as an event file, for tensorboard --logdir on the run folder"`
 	LogNorms        int    `yaml:"log_norms" added:"0" min:"0" max:"1000000000" help:"steps between measurements of norms in metrics.jsonl: of the stream by depth, of weights and gradients by block; 0: never. report draws them"`
+	KeepLog         bool   `yaml:"keep_log" added:"false" help:"also keep the weights alone at steps 0, 1, 2, 4, ... 512, at every 1000th and at the last one, in checkpoints/log-N, for analyses over training; train says first how much disk they take"`
 
 	CheckpointMinutes float64 `yaml:"checkpoint_minutes" min:"0" max:"1000000000" help:"minutes of wall time from one checkpoint to the next; 0: not by time"`
 }
