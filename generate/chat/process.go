@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"os"
 	"os/exec"
 	"runtime/debug"
 	"runtime/metrics"
@@ -25,6 +26,15 @@ const (
 type Renderer struct {
 	// Command starts a program that calls Serve on its standard input and output.
 	Command []string
+}
+
+// Word is the argument by which a program of package cli is started to call Serve.
+const Word = "render-chat"
+
+// Self returns a Renderer that starts this program, one of package cli, with Word.
+func Self() (Renderer, error) {
+	program, err := os.Executable()
+	return Renderer{[]string{program, Word}}, errors.Wrap(err, "chat")
 }
 
 // answer is what the process writes.
@@ -92,6 +102,14 @@ func Serve(in io.Reader, out io.Writer) error {
 			}
 		}
 	}
+}
+
+// Run does Serve and returns the exit code of its process.
+func Run(in io.Reader, out io.Writer) int {
+	if Serve(in, out) != nil {
+		return 1
+	}
+	return 0
 }
 
 // heap returns the bytes of the process's heap objects.
