@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// flagNames are the flags of each command; all but theory have -checkpoint and -threads before
+// flagNames are the flags of each command; all but theory have -checkpoint, -over and -threads before
 // them, all -json and -out after them.
 var flagNames = map[string]string{
 	"attribute":  "prompt ids bos token target against layer head top prompts",
@@ -50,7 +50,7 @@ func TestFlagsAreTheOptions(t *testing.T) {
 				assert.NotEmpty(t, f.Help, "%s -%s", c.Name, f.Name)
 			}
 		}
-		want := "checkpoint threads " + flagNames[c.Name] + " json out"
+		want := "checkpoint over threads " + flagNames[c.Name] + " json out"
 		if c.Name == "theory" {
 			want = flagNames[c.Name] + " json out"
 		}
