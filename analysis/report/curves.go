@@ -80,20 +80,16 @@ func (o *OverSteps) file() string {
 // curvesDrawn is the number of curves in a chart, and in a terminal's table.
 const curvesDrawn = 6
 
-// farthest returns the curves that go farthest from chance or, where it is not known, from 0.
-func (o *OverSteps) farthest() []StepCurve {
-	from := 0.0
-	if o.Chance != nil {
-		from = *o.Chance
-	}
+// largest returns the curves that change most over the steps.
+func (o *OverSteps) largest() []StepCurve {
 	return figure.Largest(o.Curves, curvesDrawn, func(c StepCurve) float64 {
-		far := 0.0
+		low, high := math.Inf(1), math.Inf(-1)
 		for _, v := range c.Values {
-			if d := math.Abs(v - from); d > far { // false of NaN
-				far = d
+			if !math.IsNaN(v) {
+				low, high = min(low, v), max(high, v)
 			}
 		}
-		return far
+		return high - low
 	})
 }
 
@@ -103,7 +99,7 @@ func (o *OverSteps) Table() figure.Table { return o.table(o.Curves) }
 func (o *OverSteps) table(of []StepCurve) figure.Table {
 	t := figure.NewTable(o.Unit+" over training", "r"+strings.Repeat("r", len(of)), "step")
 	if n := len(o.Curves) - len(of); n > 0 {
-		t.Title += fmt.Sprintf(": the %d curves of %d that go farthest", len(of), len(o.Curves))
+		t.Title += fmt.Sprintf(": the %d curves of %d that change most", len(of), len(o.Curves))
 	}
 	if o.Chance != nil {
 		t.Note = fmt.Sprintf("Without anything learned: %.4g.", *o.Chance)
@@ -121,15 +117,15 @@ func (o *OverSteps) table(of []StepCurve) figure.Table {
 	return t
 }
 
-// Figures returns the curves that go farthest over the step, on a logarithmic axis that has a place
+// Figures returns the curves that change most over the steps, on a logarithmic axis that has a place
 // for step 0.
 func (o *OverSteps) Figures() []figure.Figure {
-	l := figure.Lines{Title: o.table(o.farthest()).Title, XLabel: "step + 1", YLabel: o.Unit, LogX: true}
+	l := figure.Lines{Title: o.table(o.largest()).Title, XLabel: "step + 1", YLabel: o.Unit, LogX: true}
 	var x figure.Numbers
 	for _, step := range o.Steps {
 		x = append(x, float64(step+1))
 	}
-	for _, c := range o.farthest() {
+	for _, c := range o.largest() {
 		l.Series = append(l.Series, figure.Series{Name: c.Name, X: x, Y: c.Values, Marks: true})
 	}
 	if o.Chance != nil {

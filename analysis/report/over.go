@@ -222,7 +222,7 @@ func (f *following) report(steps []keptStep) (*Report, error) {
 	r.About += fmt.Sprintf("; at %d steps, %d to %d", len(steps), steps[0].Step, steps[len(steps)-1].Step)
 	for _, o := range unitsOf(steps) {
 		p := r.Add(o.file(), strings.ToUpper(o.Unit[:1])+o.Unit[1:], "The same text, rows and seeds at each step.", o)
-		brief := o.table(o.farthest())
+		brief := o.table(o.largest())
 		p.Brief = &brief
 	}
 	return r, nil
