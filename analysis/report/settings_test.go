@@ -27,7 +27,7 @@ var others = map[string]string{
 	"seeds": "2", "steps": "2", "with": "mean rows=2", "restore": "true rows=2", "blocks": "true", "names": "embedding.out", "at": "head=1 names=blocks.0.attention.heads",
 	"corrupt": "lime prompt=line", "corrupt-ids": "3,2,1 ids=1,2,3", "method": "attribution", "heads": "true", "toward": "b", "away": "c", "scale": "2", "tokens": "3",
 	"temperature": "2", "tuned": "true", "tuned-file": "#lens/tuned-lens.safetensors", "data": "x tuned=true", "tuned-tokens": "96 tuned=true", "tuned-steps": "2 tuned=true",
-	"safetensors": "#x.safetensors", "npy": "#npy", "config": "quickstart",
+	"safetensors": "#x.safetensors", "npy": "#npy", "export data": "x", "shard-mb": "1 rows=8", "config": "quickstart",
 }
 
 // TestEverySettingChangesSomething: what each setting of each analysis is for shows in its report,

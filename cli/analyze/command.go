@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/pkg/errors"
@@ -40,6 +41,7 @@ func command(zoo models.Zoo, a report.Analysis, listed error) commandline.Comman
 			if m, err = report.Of(opened); err != nil {
 				return commandline.Usage(err)
 			}
+			m.Note, m.Done = out.Note, func(done, total int) { d.share.Store(&[2]int{done, total}) }
 		}
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores.Threads)) // restore the current value; 0 leaves it unchanged
 		return d.deliver(ctx, out, func() (*report.Report, error) {
@@ -63,7 +65,8 @@ type over struct {
 
 // delivery holds the flags that say where to write an analysis' report.
 type delivery struct {
-	name string // the analysis' name
+	name  string                 // the analysis' name
+	share atomic.Pointer[[2]int] // how much of the work is done, and how much there is; nil: it is not known
 
 	JSON bool   `yaml:"json" help:"write one JSON document instead of tables"`
 	Dir  string `yaml:"out" help:"write a page (index.html), figures (SVG, PNG) and tables (CSV, Markdown) to folder <DIR>"`
@@ -77,7 +80,13 @@ func (d *delivery) deliver(ctx context.Context, out commandline.Output, work fun
 		}
 	}
 	progress := commandline.NewProgress(out, d.name)
-	r, err := await(ctx, progress.Tick, work)
+	r, err := await(ctx, func() {
+		if share := d.share.Load(); share != nil {
+			progress.Show(share[0], share[1])
+		} else {
+			progress.Tick()
+		}
+	}, work)
 	progress.End()
 	if err != nil {
 		return err

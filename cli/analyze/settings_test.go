@@ -32,7 +32,7 @@ var flagNames = map[string]string{
 	"memory":     "prompt ids bos seeds seed",
 	"mixing":     "prompt ids bos seed",
 	"steer":      "prompt ids bos toward away name at scale tokens temperature seed",
-	"export":     "prompt ids bos names safetensors npy",
+	"export":     "prompt ids bos rows data prompts names safetensors npy shard-mb",
 	"theory":     "config seed",
 }
 
