@@ -24,6 +24,7 @@ var flagNames = map[string]string{
 	"wiring":     "prompt ids bos whole fdr from to",
 	"basis":      "prompt ids bos controls seed",
 	"directions": "prompt ids bos rows name count seed top",
+	"probe":      "rows data prompts names offset labels method folds seed",
 	"rotation":   "prompt ids bos seeds seed steps",
 	"subspaces":  "",
 	"ablate":     "prompt ids bos token target against rows with restore blocks names at top prompts",
