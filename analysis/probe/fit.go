@@ -2,6 +2,7 @@ package probe
 
 import (
 	"math"
+	"slices"
 
 	"github.com/pkg/errors"
 	"gonum.org/v1/gonum/floats"
@@ -12,7 +13,7 @@ import (
 	"github.com/residua-go/residua/analysis/numerics"
 )
 
-// fit fits probes to some tokens, for one penalty and any labels: class c is scored as
+// fit fits probes to some tokens, for any labels and penalties: class c is scored as
 // (x - mean)/deviation . w_c + b_c. With n tokens, and y_c 1 for those of the class and else 0,
 //
 //	ridge:     sum over c of |X w_c + b_c - y_c|^2 + penalty n |w_c|^2
@@ -20,18 +21,22 @@ import (
 //
 // are least (Hastie, Tibshirani & Friedman 2009, sections 3.4.1 and 4.4).
 type fit struct {
+	of              Data
 	tokens          []int
-	method          Method
-	penalty         float64 // times n
+	solve           func(labels []int, penalty float64) (w *mat.Dense, b []float64, err error) // penalty times n
 	mean, deviation []float64
 	x               *mat.Dense // [n, entries], standardised
-	factor          *mat.Cholesky
+	gram            *mat.Dense // x^T x; nil: not needed yet
+	factors         map[float64]*mat.Cholesky
 }
 
 // newFit standardises the entries by the tokens.
-func (d Data) newFit(tokens []int, method Method, penalty float64) *fit {
+func (d Data) newFit(tokens []int, method Method) *fit {
 	_, entries := d.X.Dims()
-	f := &fit{tokens: tokens, method: method, penalty: penalty * float64(len(tokens)), mean: make([]float64, entries), deviation: make([]float64, entries)}
+	f := &fit{of: d, tokens: tokens, mean: make([]float64, entries), deviation: make([]float64, entries), factors: map[float64]*mat.Cholesky{}}
+	if f.solve = f.ridge; method == Logistic {
+		f.solve = f.logistic
+	}
 	f.x = mat.NewDense(len(tokens), entries, nil)
 	column := make([]float64, len(tokens))
 	for j := range entries {
@@ -51,22 +56,18 @@ func (d Data) newFit(tokens []int, method Method, penalty float64) *fit {
 
 // judge fits a probe to labels and sets right to 1 for the tested tokens whose label it finds, and
 // to 0 for the others.
-func (f *fit) judge(d Data, labels []int, test []int, right []float64) error {
+func (f *fit) judge(labels []int, penalty float64, test []int, right []float64) error {
 	y := make([]int, len(f.tokens))
 	for i, token := range f.tokens {
 		y[i] = labels[token]
 	}
-	solve := f.ridge
-	if f.method == Logistic {
-		solve = f.logistic
-	}
-	w, b, err := solve(y, d.Classes)
+	w, b, err := f.solve(y, penalty*float64(len(y)))
 	if err != nil {
 		return err
 	}
 	x := mat.NewDense(len(test), len(f.mean), nil)
 	for i, token := range test {
-		for j, v := range d.X.RawRowView(token) {
+		for j, v := range f.of.X.RawRowView(token) {
 			x.Set(i, j, (v-f.mean[j])/f.deviation[j])
 		}
 	}
@@ -83,15 +84,21 @@ func (f *fit) judge(d Data, labels []int, test []int, right []float64) error {
 }
 
 // ridge returns weights [entries, classes] and biases.
-func (f *fit) ridge(labels []int, classes int) (*mat.Dense, []float64, error) {
+func (f *fit) ridge(labels []int, penalty float64) (*mat.Dense, []float64, error) {
 	n, entries := f.x.Dims()
-	if f.factor == nil {
-		gram := mat.NewSymDense(entries, nil)
-		gram.SymOuterK(1, f.x.T())
+	classes := f.of.Classes
+	if f.gram == nil {
+		f.gram = numerics.GramOfColumns(f.x)
+	}
+	factor := f.factors[penalty]
+	if factor == nil {
+		factor = new(mat.Cholesky)
+		f.factors[penalty] = factor
+		a := mat.NewSymDense(entries, slices.Clone(f.gram.RawMatrix().Data))
 		for j := range entries {
-			gram.SetSym(j, j, gram.At(j, j)+f.penalty)
+			a.SetSym(j, j, a.At(j, j)+penalty)
 		}
-		if f.factor = new(mat.Cholesky); !f.factor.Factorize(gram) {
+		if !factor.Factorize(a) {
 			return nil, nil, errors.New("probe: want finite activations, got others")
 		}
 	}
@@ -101,7 +108,7 @@ func (f *fit) ridge(labels []int, classes int) (*mat.Dense, []float64, error) {
 		b[c] += 1 / float64(n)
 	}
 	var w mat.Dense
-	err := f.factor.SolveTo(&w, numerics.Mul(f.x.T(), y))
+	err := factor.SolveTo(&w, numerics.Mul(f.x.T(), y))
 	var near mat.Condition
 	if errors.As(err, &near) { // solved, if inexactly
 		err = nil
@@ -113,8 +120,9 @@ func (f *fit) ridge(labels []int, classes int) (*mat.Dense, []float64, error) {
 const logisticSteps = 200
 
 // logistic returns weights [entries, classes] and biases.
-func (f *fit) logistic(labels []int, classes int) (*mat.Dense, []float64, error) {
+func (f *fit) logistic(labels []int, penalty float64) (*mat.Dense, []float64, error) {
 	_, entries := f.x.Dims()
+	classes := f.of.Classes
 	// loss also sets the gradient, unless it is nil; both are of parameters [entries+1, classes],
 	// the biases last.
 	loss := func(gradient, at []float64) float64 {
@@ -132,12 +140,12 @@ func (f *fit) logistic(labels []int, classes int) (*mat.Dense, []float64, error)
 		}
 		if gradient != nil {
 			copy(gradient, numerics.Mul(f.x.T(), p).RawMatrix().Data)
-			floats.AddScaled(gradient[:entries*classes], f.penalty, w.RawMatrix().Data)
+			floats.AddScaled(gradient[:entries*classes], penalty, w.RawMatrix().Data)
 			for k := range b {
 				gradient[entries*classes+k] = floats.Sum(mat.Col(nil, k, p))
 			}
 		}
-		return sum + f.penalty/2*floats.Dot(at[:entries*classes], at[:entries*classes])
+		return sum + penalty/2*floats.Dot(at[:entries*classes], at[:entries*classes])
 	}
 	problem := optimize.Problem{Func: func(at []float64) float64 { return loss(nil, at) }, Grad: func(gradient, at []float64) { loss(gradient, at) }}
 	tolerance := 1e-6 * float64(len(labels))

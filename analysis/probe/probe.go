@@ -2,11 +2,13 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
@@ -83,57 +85,56 @@ func Measure(ctx context.Context, d Data, o Options) (*Score, error) {
 	draw := rand.New(rand.NewPCG(o.Seed, 0))
 	folds := d.parts(draw, all, o.Folds)
 	fits := make([]*fit, len(folds))
-	for i, test := range folds {
+	judge := func(labels []int) (means []float64, err error) {
+		for i, test := range folds {
+			if err := cmp.Or(ctx.Err(), fits[i].judge(labels, s.Penalties[i], test, right)); err != nil {
+				return nil, err
+			}
+		}
+		return d.byDocument(right), nil
+	}
+	for i := range folds {
 		train := without(folds, i)
 		penalty, err := d.choose(ctx, d.parts(draw, train, innerFolds), o.Method)
 		if err != nil {
 			return nil, err
 		}
-		s.Penalties, fits[i] = append(s.Penalties, penalty), d.newFit(train, o.Method, penalty)
-		if err := fits[i].judge(d, d.Labels, test, right); err != nil {
-			return nil, err
-		}
+		s.Penalties, fits[i] = append(s.Penalties, penalty), d.newFit(train, o.Method)
 	}
-	means := d.byDocument(right)
+	means, err := judge(d.Labels)
+	if err != nil {
+		return nil, err
+	}
 	s.Accuracy.Mean = stat.Mean(means, nil)
 	if s.Accuracy.Low, s.Accuracy.High = stats.BootstrapMean(means); math.IsNaN(s.Accuracy.Low) { // all are the same
 		s.Accuracy.Low, s.Accuracy.High = s.Accuracy.Mean, s.Accuracy.Mean
 	}
 	var chance []float64
 	for range shuffles {
-		if err := ctx.Err(); err != nil {
+		means, err := judge(d.shuffled(draw))
+		if err != nil {
 			return nil, err
 		}
-		labels := d.shuffled(draw)
-		for i, test := range folds {
-			if err := fits[i].judge(d, labels, test, right); err != nil {
-				return nil, err
-			}
-		}
-		chance = append(chance, stat.Mean(d.byDocument(right), nil))
+		chance = append(chance, stat.Mean(means, nil))
 	}
 	s.Chance = Interval{stat.Mean(chance, nil), slices.Min(chance), slices.Max(chance)}
 	return s, nil
 }
 
 // choose returns the penalty with which probes do best on parts that they were not fitted on.
-func (d Data) choose(ctx context.Context, parts [][]int, method Method) (best float64, err error) {
-	most := -1.0
-	for _, penalty := range penalties {
-		right := make([]float64, len(d.Labels))
-		for i, test := range parts {
-			if err := ctx.Err(); err != nil {
+func (d Data) choose(ctx context.Context, parts [][]int, method Method) (float64, error) {
+	found, right := make([]float64, len(penalties)), make([]float64, len(d.Labels))
+	for i, test := range parts {
+		f := d.newFit(without(parts, i), method)
+		for k, penalty := range penalties {
+			clear(right)
+			if err := cmp.Or(ctx.Err(), f.judge(d.Labels, penalty, test, right)); err != nil {
 				return 0, err
 			}
-			if err := d.newFit(without(parts, i), method, penalty).judge(d, d.Labels, test, right); err != nil {
-				return 0, err
-			}
-		}
-		if all := stat.Mean(right, nil); all > most {
-			best, most = penalty, all
+			found[k] += floats.Sum(right)
 		}
 	}
-	return best, nil
+	return penalties[floats.MaxIdx(found)], nil
 }
 
 // parts deals the documents of tokens out to at most n parts, at random.
