@@ -11,7 +11,7 @@ import (
 // not, and which sizes they leave out.
 func (r *Results) exponents() (t figure.Table, notes []string) {
 	t = figure.NewTable("Exponents: power laws above an irreducible loss that all series share, loss = E + A x^-B, and with an E of 0; intervals by a bootstrap over seeds",
-		"llrrrrrr", "series", "x", "E", "95%", "A", "B", "B minus the first one's", "98.5%")
+		"llrrrrrr", "series", "x", "E", "95%", "A", "B", "B minus the first one's", "99%")
 	for _, a := range axes() {
 		for _, above := range []bool{true, false} {
 			if err := r.addExponents(&t, a, above); err != nil {
