@@ -32,7 +32,7 @@ var flagNames = map[string]string{
 	"paths":      "prompt ids bos rows heads prompts",
 	"memory":     "prompt ids bos seeds seed",
 	"mixing":     "prompt ids bos seed",
-	"steer":      "prompt ids bos toward away name at scale tokens temperature seed",
+	"steer":      "prompt ids bos toward away name at scale relative tokens temperature seed",
 	"export":     "prompt ids bos rows data prompts names safetensors npy shard-mb",
 	"theory":     "config seed",
 }
