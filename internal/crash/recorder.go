@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -163,8 +164,18 @@ func (r *recorder) children(rel string) map[string]int {
 	return all
 }
 
-// died keeps a death.
+// died keeps a death. Temporary files in its copy get the name of a process that does not run.
 func (r *recorder) died(base string) {
+	ours, dead := fmt.Sprintf("-%08x", os.Getpid()), fmt.Sprintf("-%08x", 1<<31-1)
+	require.NoError(r.t, filepath.WalkDir(base, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.Contains(d.Name(), ours) {
+			return err
+		}
+		if err := os.Rename(path, filepath.Join(filepath.Dir(path), strings.Replace(d.Name(), ours, dead, 1))); err != nil || !d.IsDir() {
+			return err
+		}
+		return fs.SkipDir
+	}))
 	r.deaths = append(r.deaths, death{base, fmt.Sprintf("step %d, %s %s, %s", r.n, r.step, r.path, r.kind)})
 }
 
