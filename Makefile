@@ -23,6 +23,20 @@ test-long: ## run all tests, the long ones too (internal/longtest)
 bench: ## measure training: tokens/s, share of the machine, RMT against transformer
 	$(GO) run ./cmd/residua bench
 
+SEED ?= 1
+N ?= 20
+KILLS ?= 12
+ROBUSTNESS_PACKAGES := ./trainer ./data ./experiment ./pretrained ./analysis/report
+
+.PHONY: robustness
+robustness: ## interrupt work at N points of each kind, and kill KILLS commands, by SEED; print the counts (docs/reliability.md)
+	@mkdir -p build
+	@status=0; \
+	RESIDUA_ROBUSTNESS=$(SEED):$(N) $(GO) test -count=1 -v -timeout 24h -run TestRobustness $(ROBUSTNESS_PACKAGES) >build/robustness.txt 2>&1 || status=1; \
+	RESIDUA_KILLS=$(SEED):$(KILLS) $(GO) test -count=1 -v -timeout 24h -run TestKills ./cli >>build/robustness.txt 2>&1 || status=1; \
+	awk -F'|' 'BEGIN {print "| work | what happens | points |\n|---|---|---:|"} /robustness\|/ {print "| " $$2 " | " $$3 " | " $$4 " |"; n += $$4} END {print "| all | | " n " |"}' build/robustness.txt; \
+	[ $$status = 0 ] || { grep -aE -A12 'Error:|Messages:|panic:' build/robustness.txt; echo "failed: build/robustness.txt has it all"; exit 1; }
+
 .PHONY: experiments
 experiments: ## of the experiments that have been run: train what their logs do not have yet, and make their reports (docs/experiments.md)
 	@for l in studies/*/log.jsonl; do $(GO) run ./cmd/residua experiment $${l%/log.jsonl}.yaml || exit 1; done
