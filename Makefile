@@ -37,6 +37,18 @@ robustness: ## interrupt work at N points of each kind, and kill KILLS commands,
 	awk -F'|' 'BEGIN {print "| work | what happens | points |\n|---|---|---:|"} /robustness\|/ {print "| " $$2 " | " $$3 " | " $$4 " |"; n += $$4} END {print "| all | | " n " |"}' build/robustness.txt; \
 	[ $$status = 0 ] || { grep -aE -A12 'Error:|Messages:|panic:' build/robustness.txt; echo "failed: build/robustness.txt has it all"; exit 1; }
 
+.PHONY: reproduce reproduce-check
+reproduce: ## show a bug of docs/reliability.md, BUG=NAME, on the commit before its mend, in a worktree below build/reproduce
+	@.ci/reproduce $(BUG)
+
+reproduce-check: ## show five of them (wants the full history)
+	@.ci/reproduce separator-panic byte-order-mark lfs-pointer temporaries-stay dotted-column
+
+.PHONY: fuzz
+TIME ?= 20s
+fuzz: ## fuzz every target for TIME, as in 10m or 10000000x, and print what each has run
+	@.ci/fuzz $(TIME)
+
 .PHONY: experiments
 experiments: ## of the experiments that have been run: train what their logs do not have yet, and make their reports (docs/experiments.md)
 	@for l in studies/*/log.jsonl; do $(GO) run ./cmd/residua experiment $${l%/log.jsonl}.yaml || exit 1; done

@@ -108,9 +108,9 @@ func TestPreparedBytesDependOnTheTextAlone(t *testing.T) {
 	}
 }
 
-// TestRobustnessOfPrepare: a preparation that is interrupted at any step of its disk leaves a folder
-// that says that it is unfinished, and the same call then writes the same bytes as one without
-// interruption.
+// TestRobustnessOfPrepare: a preparation that is interrupted at any step of its disk leaves a
+// folder that says that it is unfinished, and the same call then writes the same bytes as one
+// without interruption.
 func TestRobustnessOfPrepare(t *testing.T) {
 	points := 5
 	if longtest.Enabled() {

@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// FuzzLog: an experiment's log is read to its last whole line, and what is kept of it is read as the
-// same.
+// FuzzLog: an experiment's log is read to its last whole line, and what is kept of it is read as
+// the same.
 func FuzzLog(f *testing.F) {
 	base := filepath.Join(f.TempDir(), "base.yaml")
 	require.NoError(f, os.WriteFile(base, []byte("model: {"+experimenttest.Vector+"}\ndata: {source: goroot}\ntrain: {batch: 2, steps: 4, lr: 1e-2, eval_tokens: 64}\n"), 0o600))

@@ -62,8 +62,8 @@ func timelessContents(t *testing.T, out string) map[string]string {
 	return left
 }
 
-// TestRobustnessOfRuns: a run that is interrupted at any step of its disk, also one that was resumed
-// or that had met a full disk, ends as one that is not.
+// TestRobustnessOfRuns: a run that is interrupted at any step of its disk, also one that was
+// resumed or that had met a full disk, ends as one that is not.
 func TestRobustnessOfRuns(t *testing.T) {
 	points := 2
 	switch {

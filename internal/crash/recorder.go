@@ -102,7 +102,8 @@ func (r *recorder) finished() {
 	r.step = ""
 }
 
-// look finds what is there by now, and which of it was there before, under the same name or another.
+// look finds what is there by now, and which of it was there before, under the same name or
+// another.
 func (r *recorder) look() {
 	now := map[string]node{}
 	require.NoError(r.t, filepath.WalkDir(r.base, func(path string, d fs.DirEntry, err error) error {

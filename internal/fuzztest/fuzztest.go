@@ -11,10 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A reader may allocate so many bytes for each byte of its input, and so many besides, in all.
 const (
-	perByte = 16
-	besides = 64 << 20
+	perByte = 16       // bytes that a reader may allocate for each byte of its input
+	besides = 64 << 20 // bytes that it may allocate besides
 )
 
 // most is the longest time to read an input.
