@@ -98,8 +98,8 @@ func New(models []Model, o Options) (*Server, error) {
 	return s, nil
 }
 
-// ServeHTTP answers a request. The answer's header X-Request-Id is that of the request or, if it
-// has none that can be logged, a random one.
+// ServeHTTP answers a request. The answer's header X-Request-Id repeats the request's or, if that
+// cannot be logged, has a random one.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(requestID)
 	if !requestIDs.MatchString(id) {
@@ -196,7 +196,8 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 	writeError(w, invalid("", "nothing is at %s: want /v1/completions, /v1/models, /tokenize, /detokenize, /tokenizer_info, /metrics, /healthz or /readyz", r.URL.Path).with(http.StatusNotFound, "not_found"))
 }
 
-// readyz answers 200 if a completion would be worked on now. A Server has its models from the start.
+// readyz answers 200 if a completion would be worked on now. A Server has its models from the
+// start.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) error {
 	if s.running.Load() >= int64(s.options.Requests) {
 		return asAPI(generate.ErrBusy).with(http.StatusServiceUnavailable, "not_ready")
