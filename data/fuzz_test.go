@@ -52,6 +52,7 @@ func FuzzTokenizerJSON(f *testing.F) {
 // FuzzJSONL: the texts of lines are those that encoding/json reads, where a line is UTF-8.
 func FuzzJSONL(f *testing.F) {
 	f.Add([]byte("{\"text\": \"a\\u00e9\"}\n\n{\"text\": null}\n{\"x\": 1}"), "text")
+	f.Add([]byte("{\"text\": \"a\"}\n{\"x\": 1}"), "text")
 	f.Add([]byte("\xef\xbb\xbf{\"message\": {\"text\": \"\xff\"}}\r\n"), "message.text")
 	f.Add([]byte(`{"text": "\ud800"}`), "text")
 	f.Fuzz(func(t *testing.T, content []byte, field string) {
@@ -63,7 +64,7 @@ func FuzzJSONL(f *testing.F) {
 			err = diskReader{}.eachObject(bytes.NewReader(content), "x.jsonl", texts.object)
 		})
 		fuzztest.OneLine(t, err)
-		if err != nil || !utf8.Valid(content) || strings.ContainsAny(field, ".") || bytes.Contains(content, []byte(`\u`)) || bytes.Contains(content, []byte("\xef\xbb\xbf")) {
+		if err != nil || !utf8.Valid(content) || strings.ContainsAny(field, ".") || bytes.Contains(content, []byte("\xef\xbb\xbf")) {
 			return
 		}
 		var want []string
