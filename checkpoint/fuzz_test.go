@@ -36,8 +36,9 @@ func FuzzState(f *testing.F) {
 	f.Add(sealedOf(f, State{Version: FormatVersion + 1}))
 	f.Add(sealedOf(f, State{Version: FormatVersion, Step: -1}))
 	f.Add([]byte(`{"version": 2}`))
+	file := fuzztest.File(f, StateFile)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		path := fuzztest.File(t, StateFile, resealed(text))
+		path := file(t, resealed(text))
 		var s State
 		var err error
 		fuzztest.Bounded(t, len(text), func() { s, err = readState(path) })
@@ -46,8 +47,9 @@ func FuzzState(f *testing.F) {
 			return
 		}
 		require.NoError(t, s.check())
-		require.NoError(t, Disk{}.writeSealed(path, s))
-		again, err := readState(path)
+		sealed, err := seal(s)
+		require.NoError(t, err)
+		again, err := readState(file(t, sealed))
 		require.NoError(t, err)
 		require.Equal(t, s, again)
 	})
@@ -58,8 +60,9 @@ func FuzzPointer(f *testing.F) {
 	f.Add(sealedOf(f, pointer{Version: FormatVersion, Step: 7, Folder: "checkpoints/step-00000007"}))
 	f.Add(sealedOf(f, pointer{Version: FormatVersion, Step: 7, Folder: "../step-00000007"}))
 	f.Add([]byte(`{"version": 2, "step": 7}`))
+	file := fuzztest.File(f, latestFile)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		path := fuzztest.File(t, latestFile, resealed(text))
+		path := file(t, resealed(text))
 		var p pointer
 		var err error
 		fuzztest.Bounded(t, len(text), func() { p, err = readPointer(path[:len(path)-len(latestFile)], latestFile) })
@@ -76,8 +79,9 @@ func FuzzIndex(f *testing.F) {
 	f.Add([]byte(`{"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}`))
 	f.Add([]byte(`{"weight_map": {"a": "../model.safetensors"}}`))
 	f.Add([]byte(`{"weight_map": {"a": 1}}`))
+	file := fuzztest.File(f, "model.safetensors.index.json")
 	f.Fuzz(func(t *testing.T, text []byte) {
-		path := fuzztest.File(t, "model.safetensors.index.json", text)
+		path := file(t, text)
 		var files map[string]string
 		var err error
 		fuzztest.Bounded(t, len(text), func() { files, err = readIndex(path) })

@@ -28,8 +28,9 @@ func FuzzTokenizerJSON(f *testing.F) {
 		f.Add(text, "the cafe\u0301 <|endoftext|>")
 	}
 	f.Add([]byte(`{"model": {"type": "BPE"}}`), "")
+	written := fuzztest.File(f, "tokenizer.json")
 	f.Fuzz(func(t *testing.T, file []byte, text string) {
-		path := fuzztest.File(t, "tokenizer.json", file)
+		path := written(t, file)
 		var tokenizer Tokenizer
 		var err error
 		fuzztest.Bounded(t, len(file), func() { tokenizer, err = NewTokenizer(path) })
@@ -89,6 +90,7 @@ func FuzzJSONObjects(f *testing.F) {
 	f.Add([]byte(`[{"text": "a"}, {"text": "b"}]`))
 	f.Add([]byte("{\"text\": \"a\"}\n{\"text\": [{}]}  {"))
 	f.Add([]byte(`{"text": {"text": {"text": "a"}}}`))
+	f.Add([]byte(`[{"text": "a"}] 1`))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		objects := 0
 		var err error
@@ -109,12 +111,12 @@ func FuzzCompressed(f *testing.F) {
 	encoder, _ := zstd.NewWriter(nil)
 	f.Add(encoder.EncodeAll([]byte("some text, some text"), nil), false)
 	f.Add([]byte("\x28\xb5\x2f\xfd\xa4\xff\xff\xff\x7f"), false)
+	gzipFile, zstdFile := fuzztest.File(f, "x.txt.gz"), fuzztest.File(f, "x.txt.zst")
 	f.Fuzz(func(t *testing.T, content []byte, isGzip bool) {
-		name := "x.txt.zst"
+		path := zstdFile(t, content)
 		if isGzip {
-			name = "x.txt.gz"
+			path = gzipFile(t, content)
 		}
-		path := fuzztest.File(t, name, content)
 		var text string
 		var err error
 		fuzztest.Bounded(t, len(content)+1<<20, func() {
@@ -146,7 +148,7 @@ func gzippedBytes(text string) string {
 // FuzzShard: a file of token shards gives ids of the tokenizer, or an error.
 func FuzzShard(f *testing.F) {
 	dir := f.TempDir()
-	p, err := NewPreparation(f.Context(), PrepareOptions{Options: Options{Source: Files{}, Paths: []string{fuzztest.File(f, "a.txt", []byte("some text"))}, Split: "none"}, Dir: dir})
+	p, err := NewPreparation(f.Context(), PrepareOptions{Options: Options{Source: Files{}, Paths: []string{fuzztest.File(f, "a.txt")(f, []byte("some text"))}, Split: "none"}, Dir: dir})
 	require.NoError(f, err)
 	_, err = p.Run(f.Context())
 	require.NoError(f, err)
@@ -155,8 +157,9 @@ func FuzzShard(f *testing.F) {
 	f.Add(whole)
 	f.Add(whole[:len(whole)-1])
 	f.Add([]byte("\x00\x01\x10\x00\x20\x00\x00\x01"))
+	written := fuzztest.File(f, "all-00000.tokens")
 	f.Fuzz(func(t *testing.T, content []byte) {
-		path := fuzztest.File(t, "all-00000.tokens", content)
+		path := written(t, content)
 		tokens := 0
 		var err error
 		fuzztest.Bounded(t, len(content), func() {

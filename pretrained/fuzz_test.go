@@ -57,8 +57,8 @@ func FuzzFolder(f *testing.F) {
 	f.Add(config, []byte(`{"eos_token_id": [1, 2]}`), content)
 	f.Add(config, []byte(`{"eos_token_id": "x"}`), []byte("GGUF\x03\x00\x00\x00"))
 	f.Add(config, []byte(`{}`), []byte("\x80\x02}q\x00."))
+	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, config, generation, weights []byte) {
-		dir := t.TempDir()
 		for name, content := range map[string][]byte{"config.json": config, "generation_config.json": generation, "model.safetensors": weights, "pytorch_model.bin": weights} {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 		}
@@ -72,8 +72,9 @@ func FuzzFolder(f *testing.F) {
 func FuzzRMT(f *testing.F) {
 	f.Add([]byte(`{"kind": "official-rmt", "config": {"n_layer": 1}, "seq": 4, "bos": 0}`))
 	f.Add([]byte(`{"kind": "official-transformer"}`))
+	file := fuzztest.File(f, rmtFile)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		dir := filepath.Dir(fuzztest.File(t, rmtFile, text))
+		dir := filepath.Dir(file(t, text))
 		var err error
 		fuzztest.Bounded(t, len(text), func() { _, err = Open(dir) })
 		require.Error(t, err, "there are no weights")
@@ -87,17 +88,18 @@ func FuzzTask(f *testing.F) {
 	for i, format := range formats {
 		files, err := filepath.Glob(filepath.Join("..", "eval", "tasks", "testdata", "*.jsonl"))
 		require.NoError(f, err)
-		for _, file := range files {
-			text, err := os.ReadFile(file)
+		for _, example := range files {
+			text, err := os.ReadFile(example)
 			require.NoError(f, err)
-			if filepath.Base(file) == format.Name+".jsonl" {
+			if filepath.Base(example) == format.Name+".jsonl" {
 				f.Add(text, uint8(i))
 			}
 		}
 	}
 	f.Add([]byte(`{"question": "a", "choices": {"text": [], "label": []}, "answerKey": "A"}`), uint8(0))
+	file := fuzztest.File(f, "task.jsonl")
 	f.Fuzz(func(t *testing.T, text []byte, format uint8) {
-		path := fuzztest.File(t, "task.jsonl", text)
+		path := file(t, text)
 		var task *tasks.Task
 		var err error
 		fuzztest.Bounded(t, len(text), func() {

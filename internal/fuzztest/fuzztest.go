@@ -39,12 +39,15 @@ func Bounded(t testing.TB, size int, read func()) {
 	require.LessOrEqual(t, took, most, "to read %d bytes", size)
 }
 
-// File writes a file into a folder of the test, and returns its path.
-func File(t testing.TB, name string, content []byte) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	require.NoError(t, os.WriteFile(path, content, 0o600))
-	return path
+// File returns a function that writes a file of the given name and returns its path, always the
+// same. A target calls File once, because making and removing a folder takes longer than most inputs.
+func File(f *testing.F, name string) func(t testing.TB, content []byte) string {
+	path := filepath.Join(f.TempDir(), name)
+	return func(t testing.TB, content []byte) string {
+		t.Helper()
+		require.NoError(t, os.WriteFile(path, content, 0o600))
+		return path
+	}
 }
 
 // OneLine fails the test if an error's text has several lines, which a message for a user has not.
