@@ -108,6 +108,7 @@ func FuzzJSONObjects(f *testing.F) {
 // reads, without a byte order mark.
 func FuzzCompressed(f *testing.F) {
 	f.Add([]byte(gzippedBytes("some text, some text")), true)
+	f.Add([]byte(gzippedBytes("\ufeffsome text")), true)
 	encoder, _ := zstd.NewWriter(nil)
 	f.Add(encoder.EncodeAll([]byte("some text, some text"), nil), false)
 	f.Add([]byte("\x28\xb5\x2f\xfd\xa4\xff\xff\xff\x7f"), false)
