@@ -30,7 +30,7 @@ const killYAML = `
 seed: 3
 model: {stream: {kind: matrix, dk: 8, dv: 8, rank: 4}, attention: {positions: alibi}, feedforward: {kind: gelu, hidden: 64}, layers: 2, seq: 32, init: lecun}
 data: {source: files, path: [text.txt], split: tail/5}
-train: {batch: 8, accumulate: 2, steps: 150, lr: 1e-2, eval_every: 40, checkpoint_every: 7, eval_tokens: 512}
+train: {batch: 8, accumulate: 2, steps: 150, lr: 1e-2, eval_every: 40, checkpoint_every: 7, eval_tokens: 512, keep_log: true}
 sample: {tokens: 0}
 device: {threads: 1}
 `

@@ -21,7 +21,7 @@ import (
 func crashing(t *testing.T, name, text string, sets ...string) crash.Work {
 	run := func(out string) *runconfig.Run {
 		return smallest(t, text, out, append([]string{"train.steps=6", "train.eval_every=2", "train.checkpoint_every=3", "train.keep=1",
-			"train.lr=1", "train.schedule=constant", "train.warmup=0"}, sets...)...)
+			"train.keep_log=true", "train.lr=1", "train.schedule=constant", "train.warmup=0"}, sets...)...)
 	}
 	return crash.Work{
 		Name: name,
@@ -48,7 +48,7 @@ func timelessContents(t *testing.T, out string) map[string]string {
 		switch {
 		case name == checkpoint.LockName: // says which process
 			left[name] = ""
-		case filepath.Base(name) == checkpoint.StateFile:
+		case filepath.Base(name) == checkpoint.StateFile && !strings.Contains(name, "/log-"):
 			state, err := checkpoint.ReadState(filepath.Dir(filepath.Join(out, name)))
 			require.NoError(t, err)
 			state = timeless(t, state)
@@ -74,10 +74,17 @@ func TestRobustnessOfRuns(t *testing.T) {
 	}
 	text := corpus(t)
 	fresh := crashing(t, "train", text)
+	fresh.Left = func(out string) map[string]string {
+		left := timelessContents(t, out)
+		require.Contains(t, left["best.json"], `"step": 2,`, "not the last, so that a lost mark shows")
+		require.Contains(t, left, "checkpoints/log-4/model.safetensors")
+		require.Contains(t, left, "loss.svg")
+		return left
+	}
 	resumed := crashing(t, "train, resumed", text)
 	resumed.Begin = func(folder string) {
 		interrupt(t, smallest(t, text, folder, "train.steps=6", "train.eval_every=2", "train.checkpoint_every=3", "train.keep=1",
-			"train.lr=1", "train.schedule=constant", "train.warmup=0"), 3, trainer.Options{})
+			"train.keep_log=true", "train.lr=1", "train.schedule=constant", "train.warmup=0"), 3, trainer.Options{})
 	}
 	faulty := crashing(t, "train, after a full disk", text)
 	faulty.Begin = func(folder string) { require.Error(t, fresh.Do(folder, crash.FullAfter(60))) }
