@@ -40,7 +40,8 @@ func Bounded(t testing.TB, size int, read func()) {
 }
 
 // File returns a function that writes a file of the given name and returns its path, always the
-// same. A target calls File once, because making and removing a folder takes longer than most inputs.
+// same. A target calls File once, because making and removing a folder takes longer than reading
+// most inputs.
 func File(f *testing.F, name string) func(t testing.TB, content []byte) string {
 	path := filepath.Join(f.TempDir(), name)
 	return func(t testing.TB, content []byte) string {
