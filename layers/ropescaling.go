@@ -3,6 +3,7 @@ package layers
 import (
 	"cmp"
 	"math"
+	"reflect"
 
 	"github.com/residua-go/residua/graph/kernel"
 )
@@ -55,7 +56,7 @@ func (r RopeScaling) Check() error {
 	llama, yarn := r.Type == RopeLlama3, r.Type == RopeYaRN
 	switch r.Type {
 	case "":
-		if r != (RopeScaling{}) {
+		if !r.IsZero() {
 			return Setting("type", "want %s, %s or %s, got nothing", RopeLinear, RopeLlama3, RopeYaRN)
 		}
 		return nil
@@ -84,6 +85,33 @@ func (r RopeScaling) Check() error {
 		return Setting("high_freq_factor", "want above low_freq_factor, got %g for both", r.HighFreqFactor)
 	}
 	return nil
+}
+
+// IsZero tells whether r changes nothing.
+func (r RopeScaling) IsZero() bool { return reflect.ValueOf(r).IsZero() }
+
+// RotatedPairs returns how many pairs of a head rotate if a share of its entries does.
+func RotatedPairs(part float64, headDim int) int { return int(part*float64(headDim)) / 2 }
+
+// stretch returns the scaling of an attention's rotary positions. Of a head with RopePart, the first
+// pairs rotate as those of a head that has no others; the rates of the others are 0.
+func (c AttentionConfig) stretch() kernel.RopeStretch {
+	switch {
+	case c.RopeBase == 0:
+		return kernel.RopeStretch{}
+	case c.RopePart == 0:
+		return c.Rope.stretch(c.RopeBase, c.HeadDim)
+	}
+	pairs := RotatedPairs(c.RopePart, c.HeadDim)
+	s := c.Rope.stretch(c.RopeBase, 2*pairs)
+	rates := make([]float64, c.HeadDim/2)
+	for i := range pairs {
+		rates[i] = math.Pow(c.RopeBase, 2*float64(i)/float64(c.HeadDim)-float64(i)/float64(pairs))
+		if s.Rates != nil {
+			rates[i] *= s.Rates[i]
+		}
+	}
+	return kernel.RopeStretch{Rates: rates, Amplitude: s.Amplitude}
 }
 
 // stretch returns the scaling for rotary positions with the given base and head dimension.
