@@ -53,6 +53,7 @@ type CausalAttention struct {
 
 	b       *graph.Builder
 	name    string
+	config  AttentionConfig
 	options attention.Options
 	prepare attention.Preparation
 	values  *ValueResidual
@@ -151,8 +152,8 @@ func alibiSlopes(heads int) []float64 {
 // NewAttention makes the attention called name; its parameters are name.q_norm and name.k_norm
 // [Dh], or [H*Dh] and [KV*Dh] with QKNormRow, and name.value_residual [2].
 func NewAttention(b *graph.Builder, name string, c AttentionConfig) *CausalAttention {
-	a := &CausalAttention{b: b, name: name, options: attention.Options{Heads: c.Heads, KVHeads: c.KVHeads, Scale: c.Scale, RopeBase: c.RopeBase,
-		Stretch: c.stretch(), SoftCap: c.SoftCap, Window: c.Window, Sinks: c.Sinks}}
+	a := &CausalAttention{b: b, name: name, config: c, options: attention.Options{Heads: c.Heads, KVHeads: c.KVHeads, Scale: c.Scale, RopeBase: c.RopeBase,
+		SoftCap: c.SoftCap, Window: c.Window, Sinks: c.Sinks}}
 	if c.ALiBi {
 		a.options.Slopes = alibiSlopes(c.Heads)
 	}
@@ -174,6 +175,10 @@ func NewAttention(b *graph.Builder, name string, c AttentionConfig) *CausalAtten
 func (a *CausalAttention) Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) *gorgonia.Node {
 	o := a.options
 	o.Seq, o.Starts = seq, starts
+	if cache := a.b.Cache(); cache != nil {
+		seq = cache.Capacity()
+	}
+	o.Stretch = a.config.stretch(seq)
 	qkv = a.b.Hook(a.name+".qkv", qkv, qkvAxes(qkv)...) // [T, (H+2*KV)*Dh]
 	return a.b.Hook(a.name+".heads", a.attend(a.prepared(qkv), o), "head", "value")
 }

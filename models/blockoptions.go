@@ -67,6 +67,13 @@ func (s *Spec) checkRopeBlocks() error {
 	case len(a.NoRope) > 0 && !rope:
 		return fieldError("attention.no_rope", "want positions rope with it, got positions %s", a.Positions)
 	}
+	pairs := s.HeadDim() / 2
+	if a.RopePart != 0 {
+		pairs = layers.RotatedPairs(a.RopePart, s.HeadDim())
+	}
+	if r := a.RopeScaling; r.Type == layers.RopeLong && (len(r.ShortFactors) != pairs || len(r.LongFactors) != pairs) {
+		return fieldError("attention.rope_scaling.short_factors", "want it and long_factors with a number for each of %d pairs, got %d and %d", pairs, len(r.ShortFactors), len(r.LongFactors))
+	}
 	for i, l := range a.NoRope {
 		if l < 0 || l >= s.Layers || i > 0 && l <= a.NoRope[i-1] {
 			return fieldError("attention.no_rope", "want blocks from 0 to %d, each once and rising, got %v", s.Layers-1, a.NoRope)

@@ -58,7 +58,10 @@ func (s Spec) inputScale() float64 {
 // 1/sqrt(Dh), or attention.scale, without muP; with inverse layer scaling it is divided by l+1 (paper C.1).
 func (s Spec) attentionScale(l int) float64 {
 	scale := s.multiplier(func(m *MuP) float64 { return m.AttnMultiplier }) * math.Sqrt(s.ratios().BaseHeadDim) / float64(s.HeadDim())
-	if own := s.Attention.Scale; own != 0 {
+	switch own := s.Attention.Scale; {
+	case own != 0 && s.MuP == nil:
+		scale = own
+	case own != 0:
 		scale *= own * math.Sqrt(float64(s.HeadDim()))
 	}
 	if s.Attention.InverseLayerScaling {

@@ -211,7 +211,8 @@ func (s Spec) function() (values map[string]any, keys []string, err error) {
 	}
 	values = map[string]any{}
 	add := func(key string, value any) { values[key], keys = value, append(keys, key) }
-	resolved := map[string]any{"loop_begin": loop.Begin, "loop_end": loop.End, "loops": loop.Times, "attention.head_dim": s.HeadDim(), "attention.heads": s.HeadCount(), "attention.kv_heads": s.KVHeads()}
+	resolved := map[string]any{"loop_begin": loop.Begin, "loop_end": loop.End, "loops": loop.Times, "attention.head_dim": s.HeadDim(), "attention.heads": s.HeadCount(), "attention.kv_heads": s.KVHeads(),
+		"embedding_scale": s.inputScale(), "logit_scale": s.logitScale(), "attention.scale": s.attentionScale(0)} // with muP's factors
 	starts := []string{"preset", "seq", "init", "init_std", "embedding_std", "dropout"}
 	entries, err := settings.Entries(s.Config)
 	for _, e := range entries {
@@ -220,8 +221,5 @@ func (s Spec) function() (values map[string]any, keys []string, err error) {
 		}
 	}
 	add("seq", s.positionRows())
-	add("mup: scale of the embedding", s.inputScale())
-	add("mup: scale of the logits", s.logitScale())
-	add("mup: scale of q.k", s.attentionScale(0))
 	return values, keys, err
 }

@@ -49,7 +49,7 @@ func TestArchitectureOfAnother(t *testing.T) {
 
 	zoo := models.Standard().WithKinds(siamese())
 	m.Zoo = zoo
-	require.Equal(t, []string{"gpt2", "llama", "qwen3", "mistral", "residua", "siamese"}, pretrained.ArchitectureNames(zoo))
+	require.Equal(t, []string{"gpt2", "llama", "qwen3", "mistral", "qwen2", "gpt_neox", "gemma2", "gemma3_text", "olmo2", "smollm3", "granite", "phi3", "residua", "siamese"}, pretrained.ArchitectureNames(zoo))
 	notes, err := m.Export("huggingface", folder, pretrained.ExportOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"no class of transformers computes this model: load it with trust_remote_code=True, by the folder's modeling_siamese.py"}, notes)
@@ -63,7 +63,7 @@ func TestArchitectureOfAnother(t *testing.T) {
 	require.Equal(t, pretrained.Tensors(m.Store), pretrained.Tensors(again.Store))
 	require.Equal(t, "bytes", again.Data.Tokenizer)
 	_, err = pretrained.Open(folder)
-	require.ErrorContains(t, err, `model_type: want one of [gpt2 llama qwen3 mistral residua], got "siamese"`)
+	require.ErrorContains(t, err, `model_type: want one of [gpt2 llama qwen3 mistral qwen2 gpt_neox gemma2 gemma3_text olmo2 smollm3 granite phi3 residua], got "siamese"`)
 }
 
 // TestOpenNamesFormats: a folder that nothing reads is refused with a list of all formats; a

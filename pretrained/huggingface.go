@@ -63,12 +63,26 @@ func (huggingFace) Import(zoo models.Zoo, path string) (*Model, error) {
 	if m.Store, err = a.store(c, file.Tensors); err != nil {
 		return nil, errors.Wrap(err, m.Source.ModelPath)
 	}
-	if m.Data.Tokenizer, err = tokenizerOf(a, c, configPath); err != nil {
-		m.Source.Warnings = append(m.Source.Warnings, err.Error()+": text cannot be encoded, want token ids as prompt")
-		m.Special, err = data.ReadSpecialIDs(path)
-		return m, err
+	return m, m.readTokenizer(a, path)
+}
+
+// readTokenizer finds the tokenizer and the special tokens of a folder. Without a tokenizer, which
+// is a warning, the model keeps the ids that begin and end texts; a tokenizer says these itself.
+func (m *Model) readTokenizer(a Architecture, folder string) error {
+	special, err := data.ReadSpecialIDs(folder)
+	if err != nil {
+		return err
 	}
-	return m, nil
+	if pad := special.Pad; pad != nil && (*pad < 0 || int(*pad) >= m.Spec.Vocab) {
+		special.Pad = nil
+	}
+	if m.Data.Tokenizer, err = tokenizerOf(a, m.Spec, filepath.Join(folder, checkpoint.HuggingFaceConfig)); err != nil {
+		m.Source.Warnings = append(m.Source.Warnings, err.Error()+": text cannot be encoded, want token ids as prompt")
+		m.Special = special
+		return nil
+	}
+	m.Special = data.SpecialIDs{Pad: special.Pad}
+	return nil
 }
 
 // tokenizerOf returns the name of the tokenizer for a folder with that config.json.
