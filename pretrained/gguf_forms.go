@@ -31,6 +31,9 @@ func gpt2GGUF(spec models.Spec) (map[string]any, error) {
 // gptNeoXGGUF says whether blocks are parallel. llama.cpp's GELU is the tanh form; that it is looked
 // up in a table of F16 makes more of a difference.
 func gptNeoXGGUF(spec models.Spec) (map[string]any, error) {
+	if err := ggufWant(!spec.TieEmbeddings, "gptneox", "tie_embeddings", "false", true); err != nil {
+		return nil, err
+	}
 	return map[string]any{"use_parallel_residual": spec.Parallel}, nil
 }
 

@@ -62,7 +62,7 @@ func putExpected(t *testing.T, folder string, m *pretrained.Model) {
 	require.NoError(t, err)
 	var cases []map[string]any
 	for _, text := range texts() {
-		cases = append(cases, map[string]any{"text": text, "ids": data.EncodePrompt(tokenizer, text, nil)})
+		cases = append(cases, map[string]any{"bos": tokenizer.BOS(), "text": text, "ids": data.EncodePrompt(tokenizer, text, nil)})
 	}
 	text, err := json.Marshal(cases)
 	require.NoError(t, err)
