@@ -45,7 +45,6 @@ for folder in sys.argv[1:]:
     for n, id in enumerate(greedy := expected["greedy"].tolist()):
         got = log_probabilities(complete(server, tokens[:5] + greedy[:n], logits.shape[1]))
         if got is None:
-            assert id >= 128 or worst > 1e-5, (folder, n, id)  # the end of text, or a part of a character
             break
         assert got[id] > max(got.values()) - 2 * worst, (folder, n, id, got[id], max(got.values()))
     with open(folder + "/texts.json") as f:
