@@ -199,7 +199,7 @@ func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntr
 		return nil, err
 	}
 	if v.Pieces == "" {
-		return nil, errors.Errorf("gguf: %s: want text that is cut by a rule of llama.cpp, got digits in groups", m.Data.Tokenizer)
+		return nil, errors.Errorf("gguf: %s: want a BPE of bytes whose text is cut by a rule of llama.cpp, got digits in groups, or a BPE of characters", m.Data.Tokenizer)
 	}
 	kinds := make([]int32, m.Spec.Vocab)
 	tokens := make([]string, m.Spec.Vocab)
