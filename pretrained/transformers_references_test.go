@@ -6,8 +6,10 @@ import (
 	"maps"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -152,4 +154,37 @@ func TestModelsThatPeopleHave(t *testing.T) {
 		})
 	}
 	t.Logf("largest difference of a logit over the largest logit: %.2g", worst)
+}
+
+// TestTorchFolders: a folder whose weights torch.save wrote, in one file or several, opens as one of
+// safetensors does.
+func TestTorchFolders(t *testing.T) {
+	program := python(t, "torch", "safetensors")
+	for _, f := range filledModels(t) {
+		if f.name != "qwen2-untied-bf16" && f.name != "phi3" {
+			continue
+		}
+		for _, files := range []int{1, 3} {
+			folder := f.write(t, files)
+			m := open(t, folder)
+			const convert = `
+import glob, json, os, sys, torch
+from safetensors.torch import load_file
+os.chdir(sys.argv[1])
+names = {}
+for i, path in enumerate(sorted(glob.glob("*.safetensors"))):
+    w = load_file(path)
+    name = "pytorch_model.bin" if sys.argv[2] == "1" else f"part{i}.bin"
+    torch.save(w, name)
+    names |= {k: name for k in w}
+    os.remove(path)
+if sys.argv[2] != "1":
+    json.dump({"weight_map": names}, open("pytorch_model.bin.index.json", "w"))
+    os.remove("model.safetensors.index.json")
+`
+			out, err := exec.Command(program, "-c", convert, folder, strconv.Itoa(files)).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			requireSame(t, m, open(t, folder), f.name)
+		}
+	}
 }

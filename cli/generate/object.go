@@ -3,6 +3,7 @@ package generate
 import (
 	"strings"
 
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/generate"
 )
 
