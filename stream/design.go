@@ -66,6 +66,14 @@ type PlainWeights interface {
 	SetPlain(own, plain *graph.Store) error
 }
 
+// IdleDesign is a design in which some entries of parameters have no gradient, whatever the weights
+// are, because nothing depends on them.
+type IdleDesign interface {
+	Design
+	// Idle returns how many entries of a parameter have none.
+	Idle(name string, shape []int) int
+}
+
 // VariantNamer is a design whose settings choose between named variants.
 type VariantNamer interface {
 	Design
