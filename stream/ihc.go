@@ -149,17 +149,17 @@ const ihcName = ".ihc"
 
 // form describes a factor for each row by which it is read and written.
 func (c IHCConfig) form(parameters gorgonia.Nodes, read []float64) Form {
-	choice, text := Dependent, "1/n"
-	if c.Static {
-		choice = Learned
-	}
-	if c.Raw {
-		text = "sigmoid(5) at row (site mod n), sigmoid(-5) elsewhere"
+	choice, text, write := Dependent, "about 1/n", "about 1"
+	switch {
+	case c.Static:
+		choice, text, write = Learned, "1/n", "1"
+	case c.Raw:
+		text, write = "sigmoid(5) at row (site mod n), sigmoid(-5) elsewhere", "1"
 	}
 	f := mixedForm(c.packing(), "Tencent Hy4 (transformers, hy_v4)", choice, parameters...)
 	f.Res = fixed(c.N, "n x n")
 	f.Down.Constraint, f.Up.Constraint = WithinOne, WithinTwo
 	f.Down.Start = Start{text, opened(1, read)}
-	f.Up.Start = even(c.N, "1", c.Magnitude/2)
+	f.Up.Start = even(c.N, write, c.Magnitude/2)
 	return f
 }

@@ -38,6 +38,9 @@ type mixer struct {
 // and what is written.
 func (c Vectors) mixCost(p packing, size float64) layers.Cost {
 	n, m := float64(p.n), float64(p.m)
+	if p.unmixed {
+		n = 0
+	}
 	return layers.Cost{FLOPs: 2*m*size + 2*(n+m)*size, Activations: size + 2*float64(c.D)}
 }
 
