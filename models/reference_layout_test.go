@@ -87,6 +87,11 @@ func readRMT(t *testing.T, r *reference) {
 		a, f := fmt.Sprintf("blocks.%d.attention.", l), fmt.Sprintf("blocks.%d.feedforward.", l)
 		r.weights = append(r.weights, same(a+"norm", c.Dv, 1), same(a+"write", keys...), same(f+"norm", c.Dv, 1), same(f+"read", keys...),
 			same(f+"w1", c.FF, 1), same(f+"w2", c.Rank*c.Dv, 1), same(f+"write", keys...))
+		for name, tensor := range readTensors(t, r.dir, "weights.safetensors").byName {
+			if filter, ok := c.filter(name, tensor.Shape); ok && (strings.HasPrefix(name, a) || strings.HasPrefix(name, f)) {
+				r.weights = append(r.weights, filter)
+			}
+		}
 		for i, name := range []string{"read_q", "read_k", "read_v"} {
 			r.weights = append(r.weights, link{theirs: a + name, ours: a + "read", base: i * c.Rank * c.Dk, strides: keys})
 		}

@@ -39,6 +39,10 @@ type sizes struct {
 	ZLoss                                   float64 `json:"z_loss"`
 	MaskDocuments                           bool    `json:"mask_documents"`
 	BOS                                     int
+	Conv                                    int    // taps of the filters of what is written
+	ConvWrites                              string `json:"conv_writes"`
+	ConvKeys                                bool   `json:"conv_keys"`
+	ConvValues                              bool   `json:"conv_values"`
 	attentionSizes
 }
 
@@ -51,7 +55,28 @@ func (c sizes) config() models.Config {
 	return models.Config{Stream: of, Attention: c.attention(), TieEmbeddings: c.Tied, LogitSoftcap: c.Softcap, Layers: c.Layers,
 		LoopBegin: c.Begin, LoopEnd: c.End, Loops: c.Loops,
 		FeedForward: c.feedForward(), Vocab: c.Vocab, Seq: c.Seq, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu,
-		MaskDocuments: c.MaskDocuments, BOS: c.BOS}
+		MaskDocuments: c.MaskDocuments, BOS: c.BOS, Writes: c.writes()}
+}
+
+// writes returns what is convolved, nil for nothing.
+func (c sizes) writes() stream.WritesDesign {
+	var at []string
+	switch c.ConvWrites {
+	case "both":
+		at = []string{"attention", "feedforward"}
+	case "attention", "feedforward":
+		at = []string{c.ConvWrites}
+	}
+	for name, on := range map[string]bool{"keys": c.ConvKeys, "values": c.ConvValues} {
+		if on {
+			at = append(at, name)
+		}
+	}
+	if c.Conv == 0 || at == nil {
+		return nil
+	}
+	slices.Sort(at)
+	return stream.ConvWrites{Taps: c.Conv, At: at}
 }
 
 // vector returns the stream.
@@ -106,6 +131,7 @@ func readers() map[string]func(*testing.T, *reference) {
 		"rmt": readRMT, readsDynamicRMT: readDynamicRMT, "transformer": readVectors, "moe": readVectors, "muon": readVectors,
 		"official-rmt": readOfficialRMT, "official-transformer": readOfficialTransformer,
 		"value-residual": readVectors, "x0": readVectors, "layerscale": readVectors, "modern": readVectors, "looped": readVectors,
+		"conv": readVectors,
 	}
 }
 
@@ -258,6 +284,9 @@ func (rows referenceRows) link(t *testing.T, c sizes, store *graph.Store, name s
 	if l, ok := c.packed(name); ok {
 		return l
 	}
+	if l, ok := c.filter(name, shape); ok {
+		return l
+	}
 	l, size := link{theirs: name, ours: name, strides: make([]int, len(shape))}, 1
 	for axis := len(shape) - 1; axis >= 0; axis-- {
 		l.strides[axis] = size
@@ -273,6 +302,16 @@ func prefixOf(name, key string) (string, bool) {
 	suffix, anywhere := strings.CutPrefix(key, "*.")
 	prefix, ok := strings.CutSuffix(name, suffix)
 	return prefix, ok && (prefix == "" && !anywhere || strings.HasSuffix(prefix, ".") && anywhere)
+}
+
+// filter links a filter of what is written, [entries, taps] in theirs and [taps, entries] in ours.
+func (c sizes) filter(name string, shape []int) (link, bool) {
+	_, part, _ := cutLast(name)
+	is := c.Conv > 0 && slices.Contains([]string{"conv", "k_conv", "v_conv"}, part)
+	if !is {
+		return link{}, false
+	}
+	return link{theirs: name, ours: name, strides: []int{1, shape[0]}}, true
 }
 
 // packed links queries, keys and values, which lie side by side in ours, and experts, which lie one

@@ -45,6 +45,8 @@ func Standard() Zoo {
 			stream.WideConfig{},
 			stream.LaurelConfig{},
 			stream.TwoLaneConfig{},
+			stream.ConvWrites{},
+			stream.NoWrites{},
 			layers.SoftmaxAttention{},
 			layers.SlidingAttention{},
 			layers.GELUConfig{},

@@ -95,7 +95,8 @@ type Common struct {
 	ExactGelu      bool    // compute GELU by erf instead of tanh
 	InputScale     float64 // muP multiplier of the embedding
 	Dropout        float64
-	AttentionOnly  bool // blocks have no feed-forward; a stream that needs feed-forwards still lists it in its Shape
+	Writes         *SiteWrites // what a model does to what its sublayers write; nil: nothing
+	AttentionOnly  bool        // blocks have no feed-forward; a stream that needs feed-forwards still lists it in its Shape
 	Ratios
 }
 

@@ -160,7 +160,7 @@ type keyedSite struct {
 // shape of the keys that read.
 func newMatrix(b *graph.Builder, c MatrixConfig, newKeys func(at Site, reads []int) (read, write keyVectors)) *matrix {
 	m := &matrix{b: b, c: c, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, c.Rank, c.Dv)}
-	m.carrier.carry = m.carryOn
+	m.carrier = carrier{m.carryOn, c.Writes}
 	writes := func(name string) *gorgonia.Node {
 		return b.Param(keys(graph.RoleWriteKeys, c.Init.Hidden(name, c.Rank, c.RankRatio, c.Rank, c.Dk)))
 	}
@@ -232,7 +232,7 @@ func (m *matrix) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
 // WriteFeatures stores y, R vectors of Dv entries (eq. 23).
 func (m *matrix) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) State {
 	x := s.(VectorState).H
-	y = elementwise.Dropout(m.b, y, m.c.Dropout)
+	y = elementwise.Dropout(m.b, m.c.Common.Written(at, y), m.c.Dropout)
 	store := func(x *gorgonia.Node) *gorgonia.Node { // [T, Dk, Dv]
 		if own, ok := link.(*gorgonia.Node); ok {
 			return readwrite.WriteEach(m.b, x, own, y)

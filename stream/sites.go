@@ -86,7 +86,7 @@ func startVector(b *graph.Builder, c Vectors, row ...int) *Vector {
 }
 
 // Use makes s, a stream that embeds v, provide the steps.
-func (v *Vector) Use(s Steps) { v.steps, v.carrier.carry = s, s.Carry }
+func (v *Vector) Use(s Steps) { v.steps, v.carrier = s, carrier{s.Carry, v.c.Writes} }
 
 // addBlocks makes the parameters of the maps and norms through which sublayers read and write.
 func (v *Vector) addBlocks() {
@@ -157,7 +157,7 @@ func (v *Vector) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
 // WriteFeatures writes y.
 func (v *Vector) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) State {
 	from, _ := link.(Reading)
-	return v.steps.Write(s, at, from, y)
+	return v.steps.Write(s, at, from, v.c.Common.Written(at, y))
 }
 
 // read reads the state by the stream's Steps and normalises what it gets.
