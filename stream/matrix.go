@@ -160,7 +160,7 @@ type keyedSite struct {
 // shape of the keys that read.
 func newMatrix(b *graph.Builder, c MatrixConfig, newKeys func(at Site, reads []int) (read, write keyVectors)) *matrix {
 	m := &matrix{b: b, c: c, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, c.Rank, c.Dv)}
-	m.carrier = carrier{m.carryOn, c.Writes}
+	m.carrier.carry = m.carryOn // without the convolution of what is written: keys are to stay keys
 	writes := func(name string) *gorgonia.Node {
 		return b.Param(keys(graph.RoleWriteKeys, c.Init.Hidden(name, c.Rank, c.RankRatio, c.Rank, c.Dk)))
 	}

@@ -162,6 +162,9 @@ func (r *rows) End(s State) *gorgonia.Node {
 func (r *rows) Form(at Site) Form {
 	f := r.mixers[at.Index].form()
 	f.Site = at.Name()
+	if r.options.SinglePass {
+		f.Beyond = append(f.Beyond, Term{Text: "A_down reads the result, for the next site; the first site reads row 0"})
+	}
 	return f
 }
 
