@@ -13,7 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/internal/build"
 	"github.com/residua-go/residua/internal/experimenttest"
@@ -406,4 +408,38 @@ func TestBadConfigs(t *testing.T) {
 	}
 	_, err := Load(Kinds(models.Standard()), filepath.Join(dir, "none.yaml"), nil)
 	assert.ErrorContains(t, err, "want the YAML file of an experiment")
+}
+
+// TestWeightsOfExperimentsAreKept: with train.keep_log the runs' folders keep weights over
+// training. The plan says how much disk they take, and the key changes no run's identity: runs in
+// the log are not made again for it.
+func TestWeightsOfExperimentsAreKept(t *testing.T) {
+	c, out := parsed(t, twoSeries), t.TempDir()
+	assert.NotContains(t, predictedText(t, settled(t, c, out)), "keep_log")
+	c.Set = append(c.Set, "train.keep_log=true")
+	p := settled(t, c, out)
+	run := runs(t, p)[0].Run
+	want := len(runs(t, p)) * 4 * 4 * run.Spec().Cost().Parameters // of steps 0, 1, 2 and 4
+	assert.Contains(t, predictedText(t, p), "the weights that train.keep_log keeps take about "+graph.FormatBytes(want)+" on disk\n")
+	log, _ := trained(t, p, Options{Jobs: 2})
+	for name := range log {
+		kept, err := checkpoint.LogSteps(filepath.Join(out, "runs", name))
+		require.NoError(t, err)
+		assert.Equal(t, []int{0, 1, 2, 4}, kept, name)
+	}
+	assert.NotContains(t, predictedText(t, p), "the weights", "no run is left")
+
+	c.Set = c.Set[:len(c.Set)-1]
+	_, notes := trained(t, settled(t, c, out), Options{})
+	assert.Empty(t, notes, "the same runs")
+	require.NoError(t, os.Remove(filepath.Join(out, "log.jsonl")))
+	assert.ErrorContains(t, settled(t, c, out).Train(t.Context(), Options{}), "train.keep_log: true -> false")
+}
+
+// predictedText is what -plan prints.
+func predictedText(t *testing.T, p *Plan) string {
+	t.Helper()
+	predicted, err := p.Predict(t.Context(), 1)
+	require.NoError(t, err)
+	return predicted.Text()
 }

@@ -28,7 +28,7 @@ const killYAML = `
 seed: 3
 model: {stream: {kind: matrix, dk: 8, dv: 8, rank: 4}, attention: {positions: alibi}, feedforward: {kind: gelu, hidden: 64}, layers: 2, seq: 32, init: lecun}
 data: {source: files, path: [text.txt], split: tail/5}
-train: {batch: 8, accumulate: 2, steps: 300, lr: 1e-2, eval_every: 40, checkpoint_every: 7, eval_tokens: 512}
+train: {batch: 8, accumulate: 2, steps: 300, lr: 1e-2, eval_every: 40, checkpoint_every: 7, eval_tokens: 512, keep_log: true}
 sample: {tokens: 0}
 `
 
@@ -157,6 +157,14 @@ func fingerprint(t *testing.T, run string) map[string]string {
 		data, err := os.ReadFile(filepath.Join(step, name))
 		require.NoError(t, err)
 		print[name] = string(data)
+	}
+	kept, err := checkpoint.LogSteps(run)
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300}, kept)
+	for _, at := range kept {
+		data, err := os.ReadFile(filepath.Join(checkpoint.LogPath(run, at), "model.safetensors"))
+		require.NoError(t, err)
+		print[fmt.Sprint("weights at ", at)] = string(data)
 	}
 	state, err := checkpoint.ReadState(step)
 	require.NoError(t, err)
