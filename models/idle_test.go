@@ -7,9 +7,9 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// idle returns how many entries of a parameter have no gradient, besides those that designs declare: a
-// bias that only the keys use, which adds the same to all of a query's logits; and a neuron whose ReLU
-// is closed for all tokens.
+// idle returns how many entries of a parameter have no gradient, besides those that designs
+// declare: a bias that only the keys use, which adds the same to all of a query's logits; and a
+// neuron whose ReLU is closed for all tokens.
 func idle(spec models.Spec, p *graph.Param) int {
 	switch {
 	case strings.HasSuffix(p.Name, ".attention.norm_bias") && len(p.Shape) == 2: // of q, k and v

@@ -69,7 +69,8 @@ type Writer struct {
 	// Table says that the activation is a row of a table, the parameter Name, multiplied by Scale.
 	Table bool
 	Scale float64
-	// Over is what happens to what is written, over tokens, before it enters the stream; nil: nothing.
+	// Over is what happens to what is written, over tokens, before it enters the stream; nil:
+	// nothing.
 	Over linear.Over
 	// Reads is the number of values that the writer itself computes from the stream, its hidden
 	// neurons and gates; what sites read is not counted.

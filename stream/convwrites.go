@@ -84,8 +84,8 @@ func (c ConvWrites) Cost(at Sublayer, s WriteSizes) (cost layers.Cost) {
 	return cost
 }
 
-// New makes the filters of a site, [taps, entries], 0 at first: "conv", and of attention "k_conv" and
-// "v_conv". They do not decay.
+// New makes the filters of a site, [taps, entries], 0 at first: "conv", and of attention "k_conv"
+// and "v_conv". They do not decay.
 func (c ConvWrites) New(b *graph.Builder, at Site, s WriteSizes) Writes {
 	w := &convWrites{b: b, sizes: s}
 	filter := func(on bool, name string, width int) *gorgonia.Node {

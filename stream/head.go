@@ -27,12 +27,13 @@ import (
 //
 //	sum over i of h_i X_i,   h = sigmoid(alpha (x phi) + b) + eps,   x = vec(X)/rms(vec X)       (gated)
 //
-// as DeepSeek-V4 and Tencent's Hy4 do. At first phi is N(0, 0.006^2), alpha 0.01 and sigmoid(b) 1/n.
+// as DeepSeek-V4 and Tencent's Hy4 do. At first phi is N(0, 0.006^2), alpha 0.01 and sigmoid(b)
+// 1/n.
 //
 // Parameters: "head.phi" [n*D, n], "head.alpha" [1], "head.b" [n].
 type RowOptions struct {
 	SinglePass bool   `yaml:"single_pass" added:"false" help:"what a site's coefficients read is the next site's input, so that one pass over the rows carries, writes and reads them"`
-	Head       string `yaml:"head" default:"sum" added:"" help:"how the last norm reads the rows: their sum, their mean, gated (a factor for each, computed from the rows) or, with single_pass, carried (by the last site's coefficients)"`
+	Head       string `yaml:"head" default:"sum" added:"\"\"" help:"how the last norm reads the rows: their sum, their mean, gated (a factor for each, computed from the rows) or, with single_pass, carried (by the last site's coefficients)"`
 }
 
 // The values of RowOptions.Head; "" is the sum.
@@ -79,8 +80,8 @@ func (o RowOptions) reads(at Site, c Common) bool {
 }
 
 // cost returns what the options add to the cost of n rows of D entries: a gated head computes a
-// factor for each row from all of them, and keeps both; the read that the last site makes instead of
-// the first keeps the last rows.
+// factor for each row from all of them, and keeps both; the read that the last site makes instead
+// of the first keeps the last rows.
 func (o RowOptions) cost(c Vectors, n int) (cost layers.Cost) {
 	rows, size := float64(n), float64(n*c.D)
 	if o.SinglePass && o.Head == headCarried {
@@ -92,18 +93,18 @@ func (o RowOptions) cost(c Vectors, n int) (cost layers.Cost) {
 	return cost
 }
 
-// unread tells whether what a site's coefficients read goes nowhere: with a single pass, at the last
-// site, unless it is the head.
+// unread tells whether what a site's coefficients read goes nowhere: with a single pass, at the
+// last site, unless it is the head.
 func (o RowOptions) unread(at Site, c Common) bool { return o.SinglePass && !o.reads(at, c) }
 
-// unmixed tells whether mixing that keeps the rows' sum changes nothing at a site: at the first, where
-// rows are all the same, and at the last, where their sum or mean is read.
+// unmixed tells whether mixing that keeps the rows' sum changes nothing at a site: at the first,
+// where rows are all the same, and at the last, where their sum or mean is read.
 func (o RowOptions) unmixed(at Site, c Common) bool {
 	return at.Index == 0 || at == c.lastSite() && (o.Head == "" || o.Head == headMean)
 }
 
-// siteOf returns the site whose parameters a name is of, and the rest of the name. Sites of a loop's
-// blocks, which share parameters, are not found.
+// siteOf returns the site whose parameters a name is of, and the rest of the name. Sites of a
+// loop's blocks, which share parameters, are not found.
 func (c Common) siteOf(name string) (at Site, rest string) {
 	for _, at := range c.AllSites() {
 		if rest, ok := strings.CutPrefix(name, at.Name()+"."); ok && !c.Loop.Repeats(c.Loop.Block(at.Block)) {
@@ -122,9 +123,9 @@ type rowGates struct {
 	factor, eps float64
 }
 
-// params makes the parameters name.phi, name.alpha and name.b, static ones name.b alone, and returns
-// the function that computes the factors of h [T, n, D], for mix.Read and mix.Write. Site says at
-// which row a site's read starts, with raw.
+// params makes the parameters name.phi, name.alpha and name.b, static ones name.b alone, and
+// returns the function that computes the factors of h [T, n, D], for mix.Read and mix.Write. Site
+// says at which row a site's read starts, with raw.
 func (g rowGates) params(b *graph.Builder, c Vectors, name string, site int) (of func(h *gorgonia.Node) *gorgonia.Node, all gorgonia.Nodes) {
 	groups := 1 + int(indicator(g.writes))
 	start := slices.Concat(g.readStart(site), make([]float64, (groups-1)*g.n))

@@ -128,9 +128,9 @@ func (c IHCConfig) Cost() layers.Cost {
 //	pre = sigmoid(z_pre) + e;   post = magnitude sigmoid(z_post) + e
 //	X_i <- X_i + post_i F(sum over i of pre_i X_i)
 //
-// Rows are not mixed. At first phi is N(0, 0.006^2), alpha 0.01, sigmoid(b_pre) 1/n and b_post 0; with
-// Raw phi is 0 and b_pre 5 at row (site mod n), -5 at the others. Static factors have no phi and no
-// alpha. b and alpha do not decay.
+// Rows are not mixed. At first phi is N(0, 0.006^2), alpha 0.01, sigmoid(b_pre) 1/n and b_post 0;
+// with Raw phi is 0 and b_pre 5 at row (site mod n), -5 at the others. Static factors have no phi
+// and no alpha. b and alpha do not decay.
 //
 // Parameters of a site: "ihc.phi" [n*D, 2n], "ihc.alpha" [2], "ihc.b" [2n].
 func (c IHCConfig) New(b *graph.Builder) Stream {

@@ -127,8 +127,8 @@ func (r *rows) Read(s State, at Site) (*gorgonia.Node, Link) {
 // coefficientsHook is the end of the names of hooks of packed coefficients.
 const coefficientsHook = ".coefficients"
 
-// Write adds B_up^T y to the mixed rows A_carry^T H. With a single pass it also reads the result for
-// the next site or the last norm.
+// Write adds B_up^T y to the mixed rows A_carry^T H. With a single pass it also reads the result
+// for the next site or the last norm.
 func (r *rows) Write(s State, at Site, from Reading, y *gorgonia.Node) State {
 	c, h := from.Link.(*gorgonia.Node), s.(VectorState).H // h [T, n, d]
 	y = r.Written(at, y)

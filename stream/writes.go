@@ -9,8 +9,8 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// WritesDesign holds the settings of what happens to what sublayers write before the stream takes it,
-// under any stream: the struct's fields are the keys of a model's section writes.
+// WritesDesign holds the settings of what happens to what sublayers write before the stream takes
+// it, under any stream: the struct's fields are the keys of a model's section writes.
 type WritesDesign interface {
 	// Name is the kind in configs.
 	Name() string
@@ -34,15 +34,15 @@ type WriteSizes struct {
 type Writes interface {
 	// Written changes what the sublayer writes, y [T, ...].
 	Written(y *gorgonia.Node, rows TokenRows) *gorgonia.Node
-	// Heads changes an attention's queries, keys and values before it uses them, packed [T, Queries +
-	// 2 KV].
+	// Heads changes an attention's queries, keys and values before it uses them, packed [T, Queries
+	// + 2 KV].
 	Heads(qkv *gorgonia.Node, rows TokenRows) *gorgonia.Node
 	// Over returns Written as a linear step over tokens, nil if it changes nothing.
 	Over() linear.Over
 }
 
-// TokenRows says how tokens lie in rows: Seq in each, and where documents are masked the index in the row
-// of the first token that each may see, [T] Int32, otherwise nil.
+// TokenRows says how tokens lie in rows: Seq in each, and where documents are masked the index in
+// the row of the first token that each may see, [T] Int32, otherwise nil.
 type TokenRows struct {
 	Seq    int
 	Starts *gorgonia.Node
@@ -118,8 +118,8 @@ func (w *SiteWrites) own(f *Frozen) {
 	}
 }
 
-// Written passes what a site's sublayer writes, y [T, ...], through the model's section writes. Each
-// stream calls it before it uses y; one that embeds a Vector need not.
+// Written passes what a site's sublayer writes, y [T, ...], through the model's section writes.
+// Each stream calls it before it uses y; one that embeds a Vector need not.
 func (c Common) Written(at Site, y *gorgonia.Node) *gorgonia.Node {
 	w := c.Writes
 	if w == nil || y == nil {

@@ -72,8 +72,8 @@ func (t *mixWriteForward[T]) Part(worker, lo, hi int) {
 //	dy_t[j] = sum over k of up'_t[k, j] dout_t[k]
 //	dC_t[i, m+k] = H_t[i] . dout_t[k],  dC_t[k, m+n+j] = dout_t[k] . y_t[j]; + AddendC
 //
-// and 0 for the columns of down. The gradient of h may be dout; without carry it is dout, and is not
-// computed. For a shared C, see MixRead.Backward.
+// and 0 for the columns of down. The gradient of h may be dout; without carry it is dout, and is
+// not computed. For a shared C, see MixRead.Backward.
 func (k *MixWrite[T]) Backward(p *Pool, g MixGrads[T], dout, h, y, c []T, d MixParams) {
 	k.BackwardRead(p, g, dout, nil, nil, h, y, c, d)
 }

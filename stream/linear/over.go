@@ -2,8 +2,8 @@ package linear
 
 import "gonum.org/v1/gonum/floats"
 
-// Over is a linear step over tokens: what it gives for a token depends on that token's entries and on
-// those of earlier tokens.
+// Over is a linear step over tokens: what it gives for a token depends on that token's entries and
+// on those of earlier tokens.
 type Over interface {
 	// Apply returns y_t [size]. row returns x_(t-lag) [size], for lags of 0 to seen, the number of
 	// earlier tokens that token t sees; it may return the same memory each time.

@@ -72,8 +72,8 @@ func (k documentStarts) String() string {
 	return fmt.Sprintf("DocumentStarts(bos=%d, separator=%d)", k.bos, k.separator)
 }
 
-// row finds the starts of tokens that begin at position first of their row, after a token previous of
-// a document that begins at start; it returns the last start and token.
+// row finds the starts of tokens that begin at position first of their row, after a token previous
+// of a document that begins at start; it returns the last start and token.
 func (k documentStarts) row(starts, tokens []int32, first, start, previous int32) (int32, int32) {
 	for i := range starts {
 		id := tokens[i]

@@ -47,7 +47,8 @@ func (k read) row() int {
 }
 
 // Convolve adds to what is written at each position a causal convolution over positions, with a
-// filter for each entry, as Thinking Machines' Inkling does (transformers, InklingShortConvolution):
+// filter for each entry, as Thinking Machines' Inkling does (transformers,
+// InklingShortConvolution):
 //
 //	y_t = x_t + sum over lags j of f[taps-1-j] ⊙ x_(t-j)
 //

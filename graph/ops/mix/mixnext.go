@@ -9,7 +9,8 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// mixNext is a mixWrite whose run also reads the stream that it makes; it is the primary of nextRead.
+// mixNext is a mixWrite whose run also reads the stream that it makes; it is the primary of
+// nextRead.
 type mixNext struct{ mixWrite }
 
 // Next writes to a stream as Write does and reads the result by the same coefficients, in one pass,
@@ -19,8 +20,8 @@ type mixNext struct{ mixWrite }
 //	H'_t[k] = sum over i of carry[i, k] H_t[i] + sum over j of up'[k, j] y_t[j]
 //	u_t[j] = sum over i of down[i, j] H'_t[i]
 //
-// h, H' [T, n, d]; y and u T tokens of m*d entries, u [T, m*d]; c as in Read and Write. The gradients
-// of both are computed in one pass, too.
+// h, H' [T, n, d]; y and u T tokens of m*d entries, u [T, m*d]; c as in Read and Write. The
+// gradients of both are computed in one pass, too.
 func Next(b *graph.Builder, h, y, c *gorgonia.Node, m int) (next, u *gorgonia.Node) {
 	next = b.Apply(mixNext{mixWrite{mixing{m}}}, h, y, c)
 	if next == nil {
@@ -79,8 +80,8 @@ func (k nextRead) VJP(d *graph.Derivative) {
 }
 
 // heldGradient is the gradient of a stream without what a read of it adds, which is still to be
-// computed from its second input, the gradient of the read. It does nothing: its output is its first
-// input.
+// computed from its second input, the gradient of the read. It does nothing: its output is its
+// first input.
 type heldGradient struct{ graph.NoGradient }
 
 func (heldGradient) String() string { return "HeldGradient" }

@@ -41,8 +41,8 @@ func (k mixWriteGrad) Launch(c *graph.DeviceCall) {
 }
 
 // writeGradTiled computes mixWriteGrad for a stream of any size. It computes dh last, because dh
-// may be dout. Without carry it is dout and the addend, and is not computed if it is the zero Array.
-// more are further parts of the gradient of C.
+// may be dout. Without carry it is dout and the addend, and is not computed if it is the zero
+// Array. more are further parts of the gradient of C.
 func (d *deviceMix) writeGradTiled(g mixGradients, dh cuda.Array, dy graph.SecondaryResult, x mixWriteInputs, more ...dotProducts) {
 	products := []dotProducts{{x.dout, x.y, d.N, d.M, d.Columns() - d.M}}
 	if d.Mixes() {

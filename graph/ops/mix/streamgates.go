@@ -105,8 +105,8 @@ func (k streamGates) VJP(d *graph.Derivative) {
 	d.SetFloat32(2, primary, 1, "GradBias of "+k.name())
 }
 
-// streamGatesGrad computes dz; its secondaries are dalpha and dbias. Inputs: dc, z, alpha, bias. For
-// fixed coefficients it computes dbias alone, from dc and bias.
+// streamGatesGrad computes dz; its secondaries are dalpha and dbias. Inputs: dc, z, alpha, bias.
+// For fixed coefficients it computes dbias alone, from dc and bias.
 type streamGatesGrad struct {
 	graph.NoGradient
 	of streamGates
