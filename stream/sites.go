@@ -89,10 +89,10 @@ func startVector(b *graph.Builder, c Vectors, row ...int) *Vector {
 // Use makes s, a stream that embeds v, provide the steps.
 func (v *Vector) Use(s Steps) {
 	v.steps = s
-	v.carrier.carry = func(f *Frozen) {
+	v.carrier = carrier{func(f *Frozen) {
 		s.Carry(f)
 		v.carryPosts(f)
-	}
+	}, v.c.Writes}
 }
 
 // addBlocks makes the parameters of the maps and norms through which sublayers read and write.
@@ -171,7 +171,7 @@ func (v *Vector) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) St
 	if c := v.c.Blocks.ResidualScale; c != 0 {
 		y = elementwise.Scale(v.b, y, c)
 	}
-	return v.steps.Write(s, at, from, y)
+	return v.steps.Write(s, at, from, v.c.Common.Written(at, y))
 }
 
 // read reads the state by the stream's Steps and normalises what it gets.
