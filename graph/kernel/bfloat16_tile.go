@@ -14,12 +14,12 @@ import (
 // result becomes zero with the same sign. The instruction VDPBF16PS does this; the other paths do
 // the same, to the same bits (except for the bits of a NaN).
 var (
-	portablePairs = microkernels{path: portable, lanes: 2, vecs: 1, rows: [3]int{1: 3}, fullOnly: true, pairs: true}
-	avx2Pairs     = microkernels{path: avx2, lanes: 8, vecs: 2, rows: [3]int{1: 8, 2: 4}, pairs: true}
-	splitPairs    = microkernels{path: avx512Split, lanes: 16, vecs: 2, rows: [3]int{1: 14, 2: 12}, pairs: true}
-	avx512Pairs   = microkernels{path: avx512, lanes: 16, vecs: 2, rows: [3]int{1: 14, 2: 14}, pairs: true}
-	amxPairs      = microkernels{path: amx, lanes: tileColumns, vecs: 2, rows: [3]int{1: tileRows, 2: tileRows}, pairs: true, tiles: true}
-	portableTiles = microkernels{path: amxPortable, lanes: tileColumns, vecs: 2, rows: [3]int{1: tileRows, 2: tileRows}, pairs: true, tiles: true, portable: true}
+	portablePairs = microkernels{path: portable, lanes: 2, vecs: 1, rows: tileHeights{1: 3}, fullOnly: true, pairs: true}
+	avx2Pairs     = microkernels{path: avx2, lanes: 8, vecs: 2, rows: tileHeights{1: 8, 2: 4}, pairs: true}
+	splitPairs    = microkernels{path: avx512Split, lanes: 16, vecs: 2, rows: tileHeights{1: 14, 2: 12}, pairs: true}
+	avx512Pairs   = microkernels{path: avx512, lanes: 16, vecs: 2, rows: tileHeights{1: 14, 2: 14}, pairs: true}
+	amxPairs      = microkernels{path: amx, lanes: tileColumns, vecs: 2, rows: tileHeights{1: tileRows, 2: tileRows}, pairs: true, tiles: true}
+	portableTiles = microkernels{path: amxPortable, lanes: tileColumns, vecs: 2, rows: tileHeights{1: tileRows, 2: tileRows}, pairs: true, tiles: true, portable: true}
 )
 
 // portableTilePanels unpacks Weights into panels as wide as those of tiles.
