@@ -15,10 +15,11 @@ const (
 	avx512Split // products of bfloat16 alone: the bits of avx512 without VDPBF16PS
 	amx         // products of bfloat16, and what attention and the loss do around them; else avx512
 	amxPortable // the same bits without the instructions, for tests
+	neonWide    // products of bfloat16 alone: the bits of neon by BFMLALB and BFMLALT
 )
 
 func (p path) String() string {
-	return map[path]string{portable: "portable", neon: "neon", avx2: "avx2", avx512: "avx512", avx512Split: "avx512 without VDPBF16PS", amx: "amx", amxPortable: "amx in Go"}[p]
+	return map[path]string{portable: "portable", neon: "neon", avx2: "avx2", avx512: "avx512", avx512Split: "avx512 without VDPBF16PS", amx: "amx", amxPortable: "amx in Go", neonWide: "neon with BFMLALB"}[p]
 }
 
 // Path returns the name of the fastest micro-kernels that this machine has: avx512, avx2,

@@ -725,6 +725,1038 @@ func neonGemv4(t *gemvTile[float32])
 //go:noescape
 func neonSumProducts(t *sumProductsTile[float32])
 
+// neonSplitTile runs the micro-kernel of pairs for tiles of rows x vecs vectors, see tile.tiles.
+func neonSplitTile(rows, vecs int, transposed, partial bool, t *tile[float32]) {
+	switch rows<<4 | (vecs-1)<<2 | bit(transposed)<<1 | bit(partial) {
+	case 16:
+		neonSplitn1x1(t)
+	case 18:
+		neonSplitt1x1(t)
+	case 17:
+		neonSplitn1x1m(t)
+	case 19:
+		neonSplitt1x1m(t)
+	case 32:
+		neonSplitn2x1(t)
+	case 34:
+		neonSplitt2x1(t)
+	case 33:
+		neonSplitn2x1m(t)
+	case 35:
+		neonSplitt2x1m(t)
+	case 48:
+		neonSplitn3x1(t)
+	case 50:
+		neonSplitt3x1(t)
+	case 49:
+		neonSplitn3x1m(t)
+	case 51:
+		neonSplitt3x1m(t)
+	case 64:
+		neonSplitn4x1(t)
+	case 66:
+		neonSplitt4x1(t)
+	case 65:
+		neonSplitn4x1m(t)
+	case 67:
+		neonSplitt4x1m(t)
+	case 80:
+		neonSplitn5x1(t)
+	case 82:
+		neonSplitt5x1(t)
+	case 81:
+		neonSplitn5x1m(t)
+	case 83:
+		neonSplitt5x1m(t)
+	case 96:
+		neonSplitn6x1(t)
+	case 98:
+		neonSplitt6x1(t)
+	case 97:
+		neonSplitn6x1m(t)
+	case 99:
+		neonSplitt6x1m(t)
+	case 112:
+		neonSplitn7x1(t)
+	case 114:
+		neonSplitt7x1(t)
+	case 113:
+		neonSplitn7x1m(t)
+	case 115:
+		neonSplitt7x1m(t)
+	case 128:
+		neonSplitn8x1(t)
+	case 130:
+		neonSplitt8x1(t)
+	case 129:
+		neonSplitn8x1m(t)
+	case 131:
+		neonSplitt8x1m(t)
+	case 20:
+		neonSplitn1x2(t)
+	case 22:
+		neonSplitt1x2(t)
+	case 21:
+		neonSplitn1x2m(t)
+	case 23:
+		neonSplitt1x2m(t)
+	case 36:
+		neonSplitn2x2(t)
+	case 38:
+		neonSplitt2x2(t)
+	case 37:
+		neonSplitn2x2m(t)
+	case 39:
+		neonSplitt2x2m(t)
+	case 52:
+		neonSplitn3x2(t)
+	case 54:
+		neonSplitt3x2(t)
+	case 53:
+		neonSplitn3x2m(t)
+	case 55:
+		neonSplitt3x2m(t)
+	case 68:
+		neonSplitn4x2(t)
+	case 70:
+		neonSplitt4x2(t)
+	case 69:
+		neonSplitn4x2m(t)
+	case 71:
+		neonSplitt4x2m(t)
+	case 84:
+		neonSplitn5x2(t)
+	case 86:
+		neonSplitt5x2(t)
+	case 85:
+		neonSplitn5x2m(t)
+	case 87:
+		neonSplitt5x2m(t)
+	case 100:
+		neonSplitn6x2(t)
+	case 102:
+		neonSplitt6x2(t)
+	case 101:
+		neonSplitn6x2m(t)
+	case 103:
+		neonSplitt6x2m(t)
+	case 24:
+		neonSplitn1x3(t)
+	case 26:
+		neonSplitt1x3(t)
+	case 25:
+		neonSplitn1x3m(t)
+	case 27:
+		neonSplitt1x3m(t)
+	case 40:
+		neonSplitn2x3(t)
+	case 42:
+		neonSplitt2x3(t)
+	case 41:
+		neonSplitn2x3m(t)
+	case 43:
+		neonSplitt2x3m(t)
+	case 56:
+		neonSplitn3x3(t)
+	case 58:
+		neonSplitt3x3(t)
+	case 57:
+		neonSplitn3x3m(t)
+	case 59:
+		neonSplitt3x3m(t)
+	case 72:
+		neonSplitn4x3(t)
+	case 74:
+		neonSplitt4x3(t)
+	case 73:
+		neonSplitn4x3m(t)
+	case 75:
+		neonSplitt4x3m(t)
+	case 88:
+		neonSplitn5x3(t)
+	case 90:
+		neonSplitt5x3(t)
+	case 89:
+		neonSplitn5x3m(t)
+	case 91:
+		neonSplitt5x3m(t)
+	case 28:
+		neonSplitn1x4(t)
+	case 30:
+		neonSplitt1x4(t)
+	case 29:
+		neonSplitn1x4m(t)
+	case 31:
+		neonSplitt1x4m(t)
+	case 44:
+		neonSplitn2x4(t)
+	case 46:
+		neonSplitt2x4(t)
+	case 45:
+		neonSplitn2x4m(t)
+	case 47:
+		neonSplitt2x4m(t)
+	case 60:
+		neonSplitn3x4(t)
+	case 62:
+		neonSplitt3x4(t)
+	case 61:
+		neonSplitn3x4m(t)
+	case 63:
+		neonSplitt3x4m(t)
+	case 76:
+		neonSplitn4x4(t)
+	case 78:
+		neonSplitt4x4(t)
+	case 77:
+		neonSplitn4x4m(t)
+	case 79:
+		neonSplitt4x4m(t)
+	}
+}
+
+//go:noescape
+func neonSplitn1x1(t *tile[float32])
+
+//go:noescape
+func neonSplitt1x1(t *tile[float32])
+
+//go:noescape
+func neonSplitn1x1m(t *tile[float32])
+
+//go:noescape
+func neonSplitt1x1m(t *tile[float32])
+
+//go:noescape
+func neonSplitn2x1(t *tile[float32])
+
+//go:noescape
+func neonSplitt2x1(t *tile[float32])
+
+//go:noescape
+func neonSplitn2x1m(t *tile[float32])
+
+//go:noescape
+func neonSplitt2x1m(t *tile[float32])
+
+//go:noescape
+func neonSplitn3x1(t *tile[float32])
+
+//go:noescape
+func neonSplitt3x1(t *tile[float32])
+
+//go:noescape
+func neonSplitn3x1m(t *tile[float32])
+
+//go:noescape
+func neonSplitt3x1m(t *tile[float32])
+
+//go:noescape
+func neonSplitn4x1(t *tile[float32])
+
+//go:noescape
+func neonSplitt4x1(t *tile[float32])
+
+//go:noescape
+func neonSplitn4x1m(t *tile[float32])
+
+//go:noescape
+func neonSplitt4x1m(t *tile[float32])
+
+//go:noescape
+func neonSplitn5x1(t *tile[float32])
+
+//go:noescape
+func neonSplitt5x1(t *tile[float32])
+
+//go:noescape
+func neonSplitn5x1m(t *tile[float32])
+
+//go:noescape
+func neonSplitt5x1m(t *tile[float32])
+
+//go:noescape
+func neonSplitn6x1(t *tile[float32])
+
+//go:noescape
+func neonSplitt6x1(t *tile[float32])
+
+//go:noescape
+func neonSplitn6x1m(t *tile[float32])
+
+//go:noescape
+func neonSplitt6x1m(t *tile[float32])
+
+//go:noescape
+func neonSplitn7x1(t *tile[float32])
+
+//go:noescape
+func neonSplitt7x1(t *tile[float32])
+
+//go:noescape
+func neonSplitn7x1m(t *tile[float32])
+
+//go:noescape
+func neonSplitt7x1m(t *tile[float32])
+
+//go:noescape
+func neonSplitn8x1(t *tile[float32])
+
+//go:noescape
+func neonSplitt8x1(t *tile[float32])
+
+//go:noescape
+func neonSplitn8x1m(t *tile[float32])
+
+//go:noescape
+func neonSplitt8x1m(t *tile[float32])
+
+//go:noescape
+func neonSplitn1x2(t *tile[float32])
+
+//go:noescape
+func neonSplitt1x2(t *tile[float32])
+
+//go:noescape
+func neonSplitn1x2m(t *tile[float32])
+
+//go:noescape
+func neonSplitt1x2m(t *tile[float32])
+
+//go:noescape
+func neonSplitn2x2(t *tile[float32])
+
+//go:noescape
+func neonSplitt2x2(t *tile[float32])
+
+//go:noescape
+func neonSplitn2x2m(t *tile[float32])
+
+//go:noescape
+func neonSplitt2x2m(t *tile[float32])
+
+//go:noescape
+func neonSplitn3x2(t *tile[float32])
+
+//go:noescape
+func neonSplitt3x2(t *tile[float32])
+
+//go:noescape
+func neonSplitn3x2m(t *tile[float32])
+
+//go:noescape
+func neonSplitt3x2m(t *tile[float32])
+
+//go:noescape
+func neonSplitn4x2(t *tile[float32])
+
+//go:noescape
+func neonSplitt4x2(t *tile[float32])
+
+//go:noescape
+func neonSplitn4x2m(t *tile[float32])
+
+//go:noescape
+func neonSplitt4x2m(t *tile[float32])
+
+//go:noescape
+func neonSplitn5x2(t *tile[float32])
+
+//go:noescape
+func neonSplitt5x2(t *tile[float32])
+
+//go:noescape
+func neonSplitn5x2m(t *tile[float32])
+
+//go:noescape
+func neonSplitt5x2m(t *tile[float32])
+
+//go:noescape
+func neonSplitn6x2(t *tile[float32])
+
+//go:noescape
+func neonSplitt6x2(t *tile[float32])
+
+//go:noescape
+func neonSplitn6x2m(t *tile[float32])
+
+//go:noescape
+func neonSplitt6x2m(t *tile[float32])
+
+//go:noescape
+func neonSplitn1x3(t *tile[float32])
+
+//go:noescape
+func neonSplitt1x3(t *tile[float32])
+
+//go:noescape
+func neonSplitn1x3m(t *tile[float32])
+
+//go:noescape
+func neonSplitt1x3m(t *tile[float32])
+
+//go:noescape
+func neonSplitn2x3(t *tile[float32])
+
+//go:noescape
+func neonSplitt2x3(t *tile[float32])
+
+//go:noescape
+func neonSplitn2x3m(t *tile[float32])
+
+//go:noescape
+func neonSplitt2x3m(t *tile[float32])
+
+//go:noescape
+func neonSplitn3x3(t *tile[float32])
+
+//go:noescape
+func neonSplitt3x3(t *tile[float32])
+
+//go:noescape
+func neonSplitn3x3m(t *tile[float32])
+
+//go:noescape
+func neonSplitt3x3m(t *tile[float32])
+
+//go:noescape
+func neonSplitn4x3(t *tile[float32])
+
+//go:noescape
+func neonSplitt4x3(t *tile[float32])
+
+//go:noescape
+func neonSplitn4x3m(t *tile[float32])
+
+//go:noescape
+func neonSplitt4x3m(t *tile[float32])
+
+//go:noescape
+func neonSplitn5x3(t *tile[float32])
+
+//go:noescape
+func neonSplitt5x3(t *tile[float32])
+
+//go:noescape
+func neonSplitn5x3m(t *tile[float32])
+
+//go:noescape
+func neonSplitt5x3m(t *tile[float32])
+
+//go:noescape
+func neonSplitn1x4(t *tile[float32])
+
+//go:noescape
+func neonSplitt1x4(t *tile[float32])
+
+//go:noescape
+func neonSplitn1x4m(t *tile[float32])
+
+//go:noescape
+func neonSplitt1x4m(t *tile[float32])
+
+//go:noescape
+func neonSplitn2x4(t *tile[float32])
+
+//go:noescape
+func neonSplitt2x4(t *tile[float32])
+
+//go:noescape
+func neonSplitn2x4m(t *tile[float32])
+
+//go:noescape
+func neonSplitt2x4m(t *tile[float32])
+
+//go:noescape
+func neonSplitn3x4(t *tile[float32])
+
+//go:noescape
+func neonSplitt3x4(t *tile[float32])
+
+//go:noescape
+func neonSplitn3x4m(t *tile[float32])
+
+//go:noescape
+func neonSplitt3x4m(t *tile[float32])
+
+//go:noescape
+func neonSplitn4x4(t *tile[float32])
+
+//go:noescape
+func neonSplitt4x4(t *tile[float32])
+
+//go:noescape
+func neonSplitn4x4m(t *tile[float32])
+
+//go:noescape
+func neonSplitt4x4m(t *tile[float32])
+
+// neonWideTile runs the micro-kernel of pairs for tiles of rows x vecs vectors, see tile.tiles.
+func neonWideTile(rows, vecs int, transposed, partial bool, t *tile[float32]) {
+	switch rows<<4 | (vecs-1)<<2 | bit(transposed)<<1 | bit(partial) {
+	case 16:
+		neonWiden1x1(t)
+	case 18:
+		neonWidet1x1(t)
+	case 17:
+		neonWiden1x1m(t)
+	case 19:
+		neonWidet1x1m(t)
+	case 32:
+		neonWiden2x1(t)
+	case 34:
+		neonWidet2x1(t)
+	case 33:
+		neonWiden2x1m(t)
+	case 35:
+		neonWidet2x1m(t)
+	case 48:
+		neonWiden3x1(t)
+	case 50:
+		neonWidet3x1(t)
+	case 49:
+		neonWiden3x1m(t)
+	case 51:
+		neonWidet3x1m(t)
+	case 64:
+		neonWiden4x1(t)
+	case 66:
+		neonWidet4x1(t)
+	case 65:
+		neonWiden4x1m(t)
+	case 67:
+		neonWidet4x1m(t)
+	case 80:
+		neonWiden5x1(t)
+	case 82:
+		neonWidet5x1(t)
+	case 81:
+		neonWiden5x1m(t)
+	case 83:
+		neonWidet5x1m(t)
+	case 96:
+		neonWiden6x1(t)
+	case 98:
+		neonWidet6x1(t)
+	case 97:
+		neonWiden6x1m(t)
+	case 99:
+		neonWidet6x1m(t)
+	case 112:
+		neonWiden7x1(t)
+	case 114:
+		neonWidet7x1(t)
+	case 113:
+		neonWiden7x1m(t)
+	case 115:
+		neonWidet7x1m(t)
+	case 128:
+		neonWiden8x1(t)
+	case 130:
+		neonWidet8x1(t)
+	case 129:
+		neonWiden8x1m(t)
+	case 131:
+		neonWidet8x1m(t)
+	case 20:
+		neonWiden1x2(t)
+	case 22:
+		neonWidet1x2(t)
+	case 21:
+		neonWiden1x2m(t)
+	case 23:
+		neonWidet1x2m(t)
+	case 36:
+		neonWiden2x2(t)
+	case 38:
+		neonWidet2x2(t)
+	case 37:
+		neonWiden2x2m(t)
+	case 39:
+		neonWidet2x2m(t)
+	case 52:
+		neonWiden3x2(t)
+	case 54:
+		neonWidet3x2(t)
+	case 53:
+		neonWiden3x2m(t)
+	case 55:
+		neonWidet3x2m(t)
+	case 68:
+		neonWiden4x2(t)
+	case 70:
+		neonWidet4x2(t)
+	case 69:
+		neonWiden4x2m(t)
+	case 71:
+		neonWidet4x2m(t)
+	case 84:
+		neonWiden5x2(t)
+	case 86:
+		neonWidet5x2(t)
+	case 85:
+		neonWiden5x2m(t)
+	case 87:
+		neonWidet5x2m(t)
+	case 100:
+		neonWiden6x2(t)
+	case 102:
+		neonWidet6x2(t)
+	case 101:
+		neonWiden6x2m(t)
+	case 103:
+		neonWidet6x2m(t)
+	case 116:
+		neonWiden7x2(t)
+	case 118:
+		neonWidet7x2(t)
+	case 117:
+		neonWiden7x2m(t)
+	case 119:
+		neonWidet7x2m(t)
+	case 132:
+		neonWiden8x2(t)
+	case 134:
+		neonWidet8x2(t)
+	case 133:
+		neonWiden8x2m(t)
+	case 135:
+		neonWidet8x2m(t)
+	case 24:
+		neonWiden1x3(t)
+	case 26:
+		neonWidet1x3(t)
+	case 25:
+		neonWiden1x3m(t)
+	case 27:
+		neonWidet1x3m(t)
+	case 40:
+		neonWiden2x3(t)
+	case 42:
+		neonWidet2x3(t)
+	case 41:
+		neonWiden2x3m(t)
+	case 43:
+		neonWidet2x3m(t)
+	case 56:
+		neonWiden3x3(t)
+	case 58:
+		neonWidet3x3(t)
+	case 57:
+		neonWiden3x3m(t)
+	case 59:
+		neonWidet3x3m(t)
+	case 72:
+		neonWiden4x3(t)
+	case 74:
+		neonWidet4x3(t)
+	case 73:
+		neonWiden4x3m(t)
+	case 75:
+		neonWidet4x3m(t)
+	case 88:
+		neonWiden5x3(t)
+	case 90:
+		neonWidet5x3(t)
+	case 89:
+		neonWiden5x3m(t)
+	case 91:
+		neonWidet5x3m(t)
+	case 104:
+		neonWiden6x3(t)
+	case 106:
+		neonWidet6x3(t)
+	case 105:
+		neonWiden6x3m(t)
+	case 107:
+		neonWidet6x3m(t)
+	case 28:
+		neonWiden1x4(t)
+	case 30:
+		neonWidet1x4(t)
+	case 29:
+		neonWiden1x4m(t)
+	case 31:
+		neonWidet1x4m(t)
+	case 44:
+		neonWiden2x4(t)
+	case 46:
+		neonWidet2x4(t)
+	case 45:
+		neonWiden2x4m(t)
+	case 47:
+		neonWidet2x4m(t)
+	case 60:
+		neonWiden3x4(t)
+	case 62:
+		neonWidet3x4(t)
+	case 61:
+		neonWiden3x4m(t)
+	case 63:
+		neonWidet3x4m(t)
+	case 76:
+		neonWiden4x4(t)
+	case 78:
+		neonWidet4x4(t)
+	case 77:
+		neonWiden4x4m(t)
+	case 79:
+		neonWidet4x4m(t)
+	case 92:
+		neonWiden5x4(t)
+	case 94:
+		neonWidet5x4(t)
+	case 93:
+		neonWiden5x4m(t)
+	case 95:
+		neonWidet5x4m(t)
+	case 108:
+		neonWiden6x4(t)
+	case 110:
+		neonWidet6x4(t)
+	case 109:
+		neonWiden6x4m(t)
+	case 111:
+		neonWidet6x4m(t)
+	}
+}
+
+//go:noescape
+func neonWiden1x1(t *tile[float32])
+
+//go:noescape
+func neonWidet1x1(t *tile[float32])
+
+//go:noescape
+func neonWiden1x1m(t *tile[float32])
+
+//go:noescape
+func neonWidet1x1m(t *tile[float32])
+
+//go:noescape
+func neonWiden2x1(t *tile[float32])
+
+//go:noescape
+func neonWidet2x1(t *tile[float32])
+
+//go:noescape
+func neonWiden2x1m(t *tile[float32])
+
+//go:noescape
+func neonWidet2x1m(t *tile[float32])
+
+//go:noescape
+func neonWiden3x1(t *tile[float32])
+
+//go:noescape
+func neonWidet3x1(t *tile[float32])
+
+//go:noescape
+func neonWiden3x1m(t *tile[float32])
+
+//go:noescape
+func neonWidet3x1m(t *tile[float32])
+
+//go:noescape
+func neonWiden4x1(t *tile[float32])
+
+//go:noescape
+func neonWidet4x1(t *tile[float32])
+
+//go:noescape
+func neonWiden4x1m(t *tile[float32])
+
+//go:noescape
+func neonWidet4x1m(t *tile[float32])
+
+//go:noescape
+func neonWiden5x1(t *tile[float32])
+
+//go:noescape
+func neonWidet5x1(t *tile[float32])
+
+//go:noescape
+func neonWiden5x1m(t *tile[float32])
+
+//go:noescape
+func neonWidet5x1m(t *tile[float32])
+
+//go:noescape
+func neonWiden6x1(t *tile[float32])
+
+//go:noescape
+func neonWidet6x1(t *tile[float32])
+
+//go:noescape
+func neonWiden6x1m(t *tile[float32])
+
+//go:noescape
+func neonWidet6x1m(t *tile[float32])
+
+//go:noescape
+func neonWiden7x1(t *tile[float32])
+
+//go:noescape
+func neonWidet7x1(t *tile[float32])
+
+//go:noescape
+func neonWiden7x1m(t *tile[float32])
+
+//go:noescape
+func neonWidet7x1m(t *tile[float32])
+
+//go:noescape
+func neonWiden8x1(t *tile[float32])
+
+//go:noescape
+func neonWidet8x1(t *tile[float32])
+
+//go:noescape
+func neonWiden8x1m(t *tile[float32])
+
+//go:noescape
+func neonWidet8x1m(t *tile[float32])
+
+//go:noescape
+func neonWiden1x2(t *tile[float32])
+
+//go:noescape
+func neonWidet1x2(t *tile[float32])
+
+//go:noescape
+func neonWiden1x2m(t *tile[float32])
+
+//go:noescape
+func neonWidet1x2m(t *tile[float32])
+
+//go:noescape
+func neonWiden2x2(t *tile[float32])
+
+//go:noescape
+func neonWidet2x2(t *tile[float32])
+
+//go:noescape
+func neonWiden2x2m(t *tile[float32])
+
+//go:noescape
+func neonWidet2x2m(t *tile[float32])
+
+//go:noescape
+func neonWiden3x2(t *tile[float32])
+
+//go:noescape
+func neonWidet3x2(t *tile[float32])
+
+//go:noescape
+func neonWiden3x2m(t *tile[float32])
+
+//go:noescape
+func neonWidet3x2m(t *tile[float32])
+
+//go:noescape
+func neonWiden4x2(t *tile[float32])
+
+//go:noescape
+func neonWidet4x2(t *tile[float32])
+
+//go:noescape
+func neonWiden4x2m(t *tile[float32])
+
+//go:noescape
+func neonWidet4x2m(t *tile[float32])
+
+//go:noescape
+func neonWiden5x2(t *tile[float32])
+
+//go:noescape
+func neonWidet5x2(t *tile[float32])
+
+//go:noescape
+func neonWiden5x2m(t *tile[float32])
+
+//go:noescape
+func neonWidet5x2m(t *tile[float32])
+
+//go:noescape
+func neonWiden6x2(t *tile[float32])
+
+//go:noescape
+func neonWidet6x2(t *tile[float32])
+
+//go:noescape
+func neonWiden6x2m(t *tile[float32])
+
+//go:noescape
+func neonWidet6x2m(t *tile[float32])
+
+//go:noescape
+func neonWiden7x2(t *tile[float32])
+
+//go:noescape
+func neonWidet7x2(t *tile[float32])
+
+//go:noescape
+func neonWiden7x2m(t *tile[float32])
+
+//go:noescape
+func neonWidet7x2m(t *tile[float32])
+
+//go:noescape
+func neonWiden8x2(t *tile[float32])
+
+//go:noescape
+func neonWidet8x2(t *tile[float32])
+
+//go:noescape
+func neonWiden8x2m(t *tile[float32])
+
+//go:noescape
+func neonWidet8x2m(t *tile[float32])
+
+//go:noescape
+func neonWiden1x3(t *tile[float32])
+
+//go:noescape
+func neonWidet1x3(t *tile[float32])
+
+//go:noescape
+func neonWiden1x3m(t *tile[float32])
+
+//go:noescape
+func neonWidet1x3m(t *tile[float32])
+
+//go:noescape
+func neonWiden2x3(t *tile[float32])
+
+//go:noescape
+func neonWidet2x3(t *tile[float32])
+
+//go:noescape
+func neonWiden2x3m(t *tile[float32])
+
+//go:noescape
+func neonWidet2x3m(t *tile[float32])
+
+//go:noescape
+func neonWiden3x3(t *tile[float32])
+
+//go:noescape
+func neonWidet3x3(t *tile[float32])
+
+//go:noescape
+func neonWiden3x3m(t *tile[float32])
+
+//go:noescape
+func neonWidet3x3m(t *tile[float32])
+
+//go:noescape
+func neonWiden4x3(t *tile[float32])
+
+//go:noescape
+func neonWidet4x3(t *tile[float32])
+
+//go:noescape
+func neonWiden4x3m(t *tile[float32])
+
+//go:noescape
+func neonWidet4x3m(t *tile[float32])
+
+//go:noescape
+func neonWiden5x3(t *tile[float32])
+
+//go:noescape
+func neonWidet5x3(t *tile[float32])
+
+//go:noescape
+func neonWiden5x3m(t *tile[float32])
+
+//go:noescape
+func neonWidet5x3m(t *tile[float32])
+
+//go:noescape
+func neonWiden6x3(t *tile[float32])
+
+//go:noescape
+func neonWidet6x3(t *tile[float32])
+
+//go:noescape
+func neonWiden6x3m(t *tile[float32])
+
+//go:noescape
+func neonWidet6x3m(t *tile[float32])
+
+//go:noescape
+func neonWiden1x4(t *tile[float32])
+
+//go:noescape
+func neonWidet1x4(t *tile[float32])
+
+//go:noescape
+func neonWiden1x4m(t *tile[float32])
+
+//go:noescape
+func neonWidet1x4m(t *tile[float32])
+
+//go:noescape
+func neonWiden2x4(t *tile[float32])
+
+//go:noescape
+func neonWidet2x4(t *tile[float32])
+
+//go:noescape
+func neonWiden2x4m(t *tile[float32])
+
+//go:noescape
+func neonWidet2x4m(t *tile[float32])
+
+//go:noescape
+func neonWiden3x4(t *tile[float32])
+
+//go:noescape
+func neonWidet3x4(t *tile[float32])
+
+//go:noescape
+func neonWiden3x4m(t *tile[float32])
+
+//go:noescape
+func neonWidet3x4m(t *tile[float32])
+
+//go:noescape
+func neonWiden4x4(t *tile[float32])
+
+//go:noescape
+func neonWidet4x4(t *tile[float32])
+
+//go:noescape
+func neonWiden4x4m(t *tile[float32])
+
+//go:noescape
+func neonWidet4x4m(t *tile[float32])
+
+//go:noescape
+func neonWiden5x4(t *tile[float32])
+
+//go:noescape
+func neonWidet5x4(t *tile[float32])
+
+//go:noescape
+func neonWiden5x4m(t *tile[float32])
+
+//go:noescape
+func neonWidet5x4m(t *tile[float32])
+
+//go:noescape
+func neonWiden6x4(t *tile[float32])
+
+//go:noescape
+func neonWidet6x4(t *tile[float32])
+
+//go:noescape
+func neonWiden6x4m(t *tile[float32])
+
+//go:noescape
+func neonWidet6x4m(t *tile[float32])
+
 //go:noescape
 func neonRound(dst *BFloat16, src *float32, n int)
 

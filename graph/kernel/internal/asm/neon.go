@@ -26,6 +26,8 @@ var neonWords = map[string]uint32{
 	"FCVTN":    0x0e616800, // narrows to the lower two
 	"SCVTF":    0x4e21d800,
 	"FMLALANE": 0x4f801000, // multiplies by a lane of its first operand
+	"BFMLALB":  0x0fc0f000, // multiplies the even bfloat16 by an element of its first operand
+	"BFMLALT":  0x4fc0f000, // the odd ones
 	"SXTL":     0x0f10a400, // the lower four int16 to int32
 	"SXTL2":    0x4f10a400, // the upper four
 	"SXTLB":    0x0f08a400, // the lower eight int8 to int16
@@ -70,6 +72,17 @@ func (w *Writer) Neon(name, lanes string, registers ...string) {
 func (w *Writer) NeonLane(from string, i int, by, to string) {
 	word := neonWords["FMLALANE"] | uint32(i&1)<<21 | uint32(i>>1)<<11 | Number(from)<<16 | Number(by)<<5 | Number(to)
 	w.Line("\tWORD $%#08x // FMLALANE %s.S[%d], %s.S4, %s.S4", word, from, i, by, to)
+}
+
+// NeonHalf writes to += by * element i of from, for the odd (upper) or even bfloat16 of by. It is
+// BFMLALT or BFMLALB; from is one of the first 16 registers.
+func (w *Writer) NeonHalf(odd bool, from string, i int, by, to string) {
+	name, word := "BFMLALB", neonWords["BFMLALB"]
+	if odd {
+		name, word = "BFMLALT", neonWords["BFMLALT"]
+	}
+	word |= uint32(i&3)<<20 | uint32(i>>2)<<11 | Number(from)<<16 | Number(by)<<5 | Number(to)
+	w.Line("\tWORD $%#08x // %s %s.H[%d], %s.H8, %s.S4", word, name, from, i, by, to)
 }
 
 // Number returns the number of a vector register.

@@ -87,11 +87,14 @@ func neonPart(vecs int) (move string, registers, size int) {
 	return "FMOVQ", vecs, 16
 }
 
+// neonChoice is the number of a tile's routine, see neonTile.choice.
+const neonChoice = "rows<<4 | (vecs-1)<<2 | bit(transposed)<<1 | bit(partial) {"
+
 // neonFamilies lists the routines of NEON for float32.
 func neonFamilies() []family {
 	return []family{
-		newFamily(neonTiles(), "%Tile runs the micro-kernel for tiles of rows x vecs vectors.\n// partial says that the last vector of a row is not full.\n"+
-			"func %Tile(rows, vecs int, transposed, partial bool, t *tile[float32]) {\nswitch rows<<4 | (vecs-1)<<2 | bit(transposed)<<1 | bit(partial) {", neonTile.choice),
+		newFamily(neonTiles(neonMaxRows, ""), "%Tile runs the micro-kernel for tiles of rows x vecs vectors.\n// partial says that the last vector of a row is not full.\n"+
+			"func %Tile(rows, vecs int, transposed, partial bool, t *tile[float32]) {\nswitch "+neonChoice, neonTile.choice),
 		newFamily([]neonTranspose{{}}, "", nil),
 		newFamily(neonDots(), "%Dots runs the micro-kernel for rows x cols sums of products.\n"+
 			"func %Dots(rows, cols int, t *tile[float32]) {\nswitch rows<<3 | cols {", neonDot.choice),

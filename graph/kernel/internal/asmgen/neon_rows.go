@@ -81,9 +81,10 @@ func (k neonCombine) emitTerm(w *asm.Writer, label, term string, vecs int) {
 	w.Op("ADD", "R2", "R4")
 	for r := range k.rows {
 		a := w.Vector((k.rows + 1) * n)
-		w.Op("VLD1R.P", "("+neonRow(r)+")(R21)", "["+a+".S4]")
+		w.Op("FMOVS", "("+neonRow(r)+")", asm.Scalar(a))
+		w.Op("ADD", "R21", neonRow(r))
 		for v := range n {
-			w.Neon("VFMLA", asm.Singles, w.Vector(k.rows*n+v), a, w.Vector(r*n+v))
+			w.NeonLane(a, 0, w.Vector(k.rows*n+v), w.Vector(r*n+v))
 		}
 	}
 	w.Op("SUBS", "$1", "R5")
@@ -111,14 +112,15 @@ func (k neonAxpy) emit(w *asm.Writer) {
 		}
 		for r := range k.rows {
 			for v := range n {
-				x := w.Vector(n + (r*n+v)%8)
-				w.Op(move+".P", at(size, neonRow(r)), asm.Scalar(x))
-				w.Neon("VFMLA", asm.Singles, x, w.Vector(31-r), w.Vector(v))
+				w.Op(move, at(size*v, neonRow(r)), asm.Scalar(w.Vector(n+v)))
+				w.Neon("VFMLA", asm.Singles, w.Vector(n+v), w.Vector(31-r), w.Vector(v))
 			}
+			w.Op("ADD", fmt.Sprintf("$%d", n*size), neonRow(r))
 		}
 		for v := range n {
-			w.Op(move+".P", asm.Scalar(w.Vector(v)), at(size, "R1"))
+			w.Op(move, asm.Scalar(w.Vector(v)), at(size*v, "R1"))
 		}
+		w.Op("ADD", fmt.Sprintf("$%d", n*size), "R1")
 	})
 }
 

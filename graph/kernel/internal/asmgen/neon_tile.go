@@ -7,26 +7,30 @@ import (
 	"github.com/residua-go/residua/graph/kernel/internal/asm"
 )
 
-// neonTile is microkernel for NEON. The vector registers hold accumulators (row by row), elements
-// of A (of its rows four steps of k at a time, or of a stored row of A^T), then one or two vectors of
+// neonTile is microkernel for NEON. The vector registers hold elements of A (of its rows four steps
+// of k at a time, or of a stored row of A^T), accumulators (row by row), then one or two vectors of
 // B. Products multiply B by lanes of A.
 //
 // A partial vector is read and written lane by lane without branches: the lanes beyond the end are
 // those of the last column, computed and stored again to the same value.
+//
+// Elements that are pairs of bfloat16 are multiplied by BFMLALT and BFMLALB, or split into two
+// float32 (neon_pairs.go).
 type neonTile struct {
 	rows, vecs          int
 	transposed, partial bool
+	pairs               neonPairs
 }
 
 // neonMaxRows are the rows of the largest tile, by the number of vectors in a row.
 var neonMaxRows = [5]int{1: 8, 2: 8, 3: 6, 4: 6}
 
-func neonTiles() []neonTile {
+func neonTiles(maxRows [5]int, pairs neonPairs) []neonTile {
 	var list []neonTile
-	for vecs := 1; vecs < len(neonMaxRows); vecs++ {
-		for rows := 1; rows <= neonMaxRows[vecs]; rows++ {
+	for vecs := 1; vecs < len(maxRows); vecs++ {
+		for rows := 1; rows <= maxRows[vecs]; rows++ {
 			for i := range 4 {
-				list = append(list, neonTile{rows, vecs, i&1 == 1, i&2 == 2})
+				list = append(list, neonTile{rows, vecs, i&1 == 1, i&2 == 2, pairs})
 			}
 		}
 	}
@@ -52,7 +56,7 @@ func (k neonTile) signature() string {
 	if k.partial {
 		mask = "m"
 	}
-	return fmt.Sprintf("neon%s%dx%d%s(t *tile[float32])", form, k.rows, k.vecs, mask)
+	return fmt.Sprintf("neon%s%s%dx%d%s(t *tile[float32])", k.pairs, form, k.rows, k.vecs, mask)
 }
 
 // The general registers of a tile besides those of rows.
@@ -69,17 +73,24 @@ const (
 	neonLeft = "R20" // tiles left
 )
 
-func (k neonTile) acc(r, v int) string { return asm.NEON.Vector(r*k.vecs + v) }
-func (k neonTile) a(i int) string      { return asm.NEON.Vector(k.rows*k.vecs + i) }
+func (k neonTile) a(i int) string      { return asm.NEON.Vector(i) }
+func (k neonTile) acc(r, v int) string { return asm.NEON.Vector(k.as() + r*k.vecs + v) }
+func (k neonTile) after(i int) string  { return asm.NEON.Vector(k.as() + k.rows*k.vecs + i) }
+
+// as returns the number of registers for A.
 func (k neonTile) as() int {
+	n := k.rows
 	if k.transposed {
-		return (k.rows + 3) / 4
+		n = (k.rows + 3) / 4
 	}
-	return k.rows
+	if k.pairs == neonSplit {
+		return 2 * n
+	}
+	return n
 }
 
 // b returns the register of vector v of B's row: one of two if there are more vectors.
-func (k neonTile) b(v int) string { return k.a(k.as() + v%2) }
+func (k neonTile) b(v int) string { return k.after(v % 2) }
 
 func (k neonTile) emit(w *asm.Writer) {
 	neonBegin(w, k.signature())
@@ -98,6 +109,9 @@ func (k neonTile) emit(w *asm.Writer) {
 			ADD $first, R17
 		`, asm.Names{"first": 16 * (k.vecs - 1)})
 	}
+	if k.pairs != "" {
+		k.emitStates(w)
+	}
 	w.List(`
 		tile:
 		MOVD R24, R8
@@ -112,20 +126,37 @@ func (k neonTile) emit(w *asm.Writer) {
 		w.Op("ADD", neonLane, neonB, "R21")
 		w.Op("ADD", neonLast, neonB, "R22")
 	}
-	neonClear(w, k.rows*k.vecs)
+	for i := range k.rows * k.vecs {
+		zero := k.acc(0, i)
+		w.Neon("VEOR", asm.Bytes, zero, zero, zero)
+	}
+	if k.pairs != "" {
+		k.emitFlushing(w)
+	}
 	k.emitSteps(w)
+	if k.pairs != "" {
+		k.emitUnderflow(w)
+	}
 	k.emitStore(w)
 	if k.partial { // their registers pointed to lanes of B
 		neonStrides(w, "tile", "an", "R21", "bn", "R22")
 	}
+	if k.pairs == "" { // others are one under another
+		w.List(`
+			ADD R23, R1
+			ADD R23, R7
+			ADD R22, R25
+		`, nil)
+	}
 	w.List(`
-		ADD R23, R1
-		ADD R23, R7
 		ADD R21, R24
-		ADD R22, R25
 		SUBS $1, R20
 		BNE tile
 	`, nil)
+	if k.pairs != "" {
+		w.Label("end")
+		w.Op("MOVD", neonLeft, "tile_tiles(R0)")
+	}
 	w.Return()
 }
 
@@ -175,24 +206,43 @@ func (k neonTile) emitRowsOfA(w *asm.Writer, load string, size int) {
 // emitStep adds the products of one k: for rows of A, that of a lane.
 func (k neonTile) emitStep(w *asm.Writer, lane int) {
 	if k.transposed {
-		for i := range k.as() {
+		for i := range (k.rows + 3) / 4 {
 			w.LoadLanes(min(4, k.rows-4*i), 16*i, "R8", k.a(i), neonScratch)
 		}
 		w.Op("ADD", neonAS, "R8")
 	}
+	if k.pairs == neonSplit && (lane == 0 || k.transposed) {
+		k.emitSplitA(w)
+	}
 	for v := 0; v < k.vecs; v += 2 {
 		k.emitB(w, v)
-		for r := range k.rows {
-			for u := v; u < min(v+2, k.vecs); u++ {
-				if k.transposed {
-					w.NeonLane(k.a(r/4), r%4, k.b(u), k.acc(r, u))
-				} else {
-					w.NeonLane(k.a(r), lane, k.b(u), k.acc(r, u))
-				}
-			}
+		switch k.pairs {
+		case neonSplit:
+			k.emitSplitB(w, v)
+			k.emitProducts(w, v, lane, func(a string, lane, u, r int) { w.NeonLane(k.aOdd(a), lane, k.bOdd(u), k.acc(r, u)) })
+			k.emitProducts(w, v, lane, func(a string, lane, u, r int) { w.NeonLane(a, lane, k.b(u), k.acc(r, u)) })
+		case neonWide:
+			k.emitProducts(w, v, lane, func(a string, lane, u, r int) { w.NeonHalf(true, a, 2*lane+1, k.b(u), k.acc(r, u)) })
+			k.emitProducts(w, v, lane, func(a string, lane, u, r int) { w.NeonHalf(false, a, 2*lane, k.b(u), k.acc(r, u)) })
+		default:
+			k.emitProducts(w, v, lane, func(a string, lane, u, r int) { w.NeonLane(a, lane, k.b(u), k.acc(r, u)) })
 		}
 	}
 	w.Op("ADD", neonBS, neonB)
+}
+
+// emitProducts adds the products of the vectors v and v+1 of B's row with the elements of A for one
+// k: for rows of A, those in a lane.
+func (k neonTile) emitProducts(w *asm.Writer, v, lane int, add func(a string, lane, u, r int)) {
+	for r := range k.rows {
+		a, lane := k.a(r), lane
+		if k.transposed {
+			a, lane = k.a(r/4), r%4
+		}
+		for u := v; u < min(v+2, k.vecs); u++ {
+			add(a, lane, u, r)
+		}
+	}
 }
 
 // emitB loads the vectors v and v+1, if there is one, of B's row.

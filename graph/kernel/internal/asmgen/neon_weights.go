@@ -99,7 +99,17 @@ type neonConversion struct {
 
 // neonBFloat16 lists the routines for bfloat16.
 func neonBFloat16() []family {
-	return []family{newFamily([]neonConversion{
+	chooser := "%PairTile runs the micro-kernel of pairs for tiles of rows x vecs vectors, see tile.tiles.\n" +
+		"func %PairTile(rows, vecs int, transposed, partial bool, t *tile[float32]) {\nswitch " + neonChoice
+	return []family{
+		newFamily(neonTiles(neonSplitRows, neonSplit), strings.ReplaceAll(chooser, "Pair", "Split"), neonTile.choice),
+		newFamily(neonTiles(neonWideRows, neonWide), strings.ReplaceAll(chooser, "Pair", "Wide"), neonTile.choice),
+		newFamily(neonConversions(), "", nil),
+	}
+}
+
+func neonConversions() []neonConversion {
+	return []neonConversion{
 		{"Round(dst *BFloat16, src *float32, n int)", []conversionSlice{{"dst", "R1", 2}, {"src", "R2", 4}}, `
 			MOVD $0x7fff, R4
 			VDUP R4, V28.S4
@@ -131,7 +141,7 @@ func neonBFloat16() []family {
 				FSTPQ.P (F6, F7), 32(R1)
 			`, nil)
 		}},
-	}, "", nil)}
+	}
 }
 
 // neonRound rounds 16 elements as rounding does.
