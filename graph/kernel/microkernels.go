@@ -49,7 +49,7 @@ func Instructions() string {
 }
 
 // pairInstructions are the names of the instructions by which paths multiply pairs.
-var pairInstructions = map[path]string{portable: "portable", neon: "neon", avx2: "avx2", avx512: "VDPBF16PS", avx512Split: "avx512"}
+var pairInstructions = map[path]string{portable: "portable", neon: "neon", neonWide: "BFMLALB and BFMLALT", avx2: "avx2", avx512: "VDPBF16PS", avx512Split: "avx512"}
 
 // microkernels describes the micro-kernels of a path. A tile has up to rows[v] rows and a width of
 // v vectors of lanes elements.

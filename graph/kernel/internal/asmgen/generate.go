@@ -36,6 +36,16 @@ func newFamily[R routine](list []R, chooser string, choice func(R) int) family {
 	return f
 }
 
+// names lists the names of the functions.
+func (f family) names() []string {
+	var list []string
+	for _, r := range f.routines {
+		name, _, _ := strings.Cut(r.signature(), "(")
+		list = append(list, name)
+	}
+	return list
+}
+
 // families lists the routines of an instruction set.
 func (s isa) families() []family {
 	tiles := "%Tile runs the micro-kernel for tiles of rows x vecs vectors.\n" +
@@ -96,12 +106,21 @@ func generate() (asm.Files, error) {
 		w.Header("asmgen")
 		w.Line("package kernel")
 	}
+	var neon []string
 	for _, f := range assemblyFiles() {
 		files[f.name] = assembly(f.isa, f.families)
 		for _, family := range f.families {
 			family.declare(declarations[f.Processor], f.prefix)
+			if f.NEON() {
+				neon = append(neon, family.names()...)
+			}
 		}
 	}
+	text, err := asm.Routines("asmgen", "neonMicrokernels", neon)
+	if err != nil {
+		return nil, err
+	}
+	files["microkernels_routines_arm64_test.go"] = text
 	for processor, w := range declarations {
 		text, err := w.Source()
 		if err != nil {
@@ -154,8 +173,7 @@ func define(w *asm.Writer, tile string, fields []string) {
 func (f family) declare(w *asm.Writer, isa string) {
 	if f.chooser != "" {
 		w.Line("%s", "\n// "+strings.ReplaceAll(f.chooser, "%", isa))
-		for i, r := range f.routines {
-			name, _, _ := strings.Cut(r.signature(), "(")
+		for i, name := range f.names() {
 			w.Line("case %d:\n%s(t)", f.choices[i], name)
 		}
 		w.Line("}\n}")

@@ -16,7 +16,7 @@ import (
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	files, err := generate()
 	require.NoError(t, err)
-	require.Len(t, files, len(assemblyFiles())+2)
+	require.Len(t, files, len(assemblyFiles())+3)
 	assert.Empty(t, files.Stale("../.."), "out of date: run go generate ./graph/kernel")
 }
 

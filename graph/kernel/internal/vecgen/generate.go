@@ -18,7 +18,9 @@ func generate() (asm.Files, error) {
 	absent.Header("vecgen")
 	absent.Line("//go:build !amd64 && !arm64\n\npackage kernel")
 	absent.Line("\n// No other processor has paths but the portable one: the fast functions are never called.")
+	var neon []string
 	for _, r := range routines() {
+		neon = append(neon, r.symbol(asm.NEON))
 		r.declare(&amd64, instructionSets("amd64"))
 		r.declare(&arm64, instructionSets("arm64"))
 		r.declareAbsent(&absent)
@@ -30,7 +32,9 @@ func generate() (asm.Files, error) {
 		}
 		files["vectors_generated_"+processor+".go"] = text
 	}
-	return files, nil
+	text, err := asm.Routines("vecgen", "neonVectors", neon)
+	files["vectors_routines_arm64_test.go"] = text
+	return files, err
 }
 
 // assembly returns the assembly file of one instruction set.
