@@ -32,8 +32,7 @@ func forEachPath[T Float](t *testing.T, f func(t *testing.T, p path)) {
 	}
 }
 
-// hasPath tells whether this processor has a path. Those of other processors than the machine's path
-// lie between it and the portable one.
+// hasPath tells whether this processor has a path.
 func hasPath(p path) bool {
 	return p == portable || p <= machinePath && (p == neon) == (machinePath == neon)
 }

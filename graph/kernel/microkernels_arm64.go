@@ -61,8 +61,8 @@ func bit(b bool) int {
 	return 0
 }
 
-// transposeFast transposes src: whole squares by the routine, what is left of their rows and columns
-// element by element.
+// transposeFast transposes src: whole squares by the routine, what is left of their rows and
+// columns element by element.
 func transposeFast[T Float](_ path, dst []T, ds int, src []T, ss, rows, columns int) {
 	side := neonKernels.lanes
 	across := columns / side * side

@@ -129,10 +129,10 @@ func TestNEONRegisters(t *testing.T) {
 	}
 }
 
-// TestNEONShareOfProducts: of the instructions in the inner loop of the largest tiles for float32 at
-// least three quarters are fused multiply-adds, into at least 16 independent sums. A processor with
-// four units for vectors that starts eight instructions in a cycle, as Apple's do, is then limited
-// by those units.
+// TestNEONShareOfProducts: of the instructions in the inner loop of the largest tiles for float32
+// at least three quarters are fused multiply-adds, into at least 16 independent sums. A processor
+// with four units for vectors that starts eight instructions in a cycle, as Apple's do, is then
+// limited by those units.
 func TestNEONShareOfProducts(t *testing.T) {
 	for _, transposed := range []bool{false, true} {
 		k := neonTile{rows: neonMaxRows[4], vecs: 4, transposed: transposed}

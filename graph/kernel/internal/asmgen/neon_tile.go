@@ -11,8 +11,8 @@ import (
 // of k at a time, or of a stored row of A^T), accumulators (row by row), then one or two vectors of
 // B. Products multiply B by lanes of A.
 //
-// A partial vector is read and written lane by lane without branches: the lanes beyond the end are
-// those of the last column, computed and stored again to the same value.
+// A partial vector is read and written lane by lane without branches: the lanes beyond the end
+// repeat the last column, and store its value again.
 //
 // Elements that are pairs of bfloat16 are multiplied by BFMLALT and BFMLALB, or split into two
 // float32 (neon_pairs.go).

@@ -116,7 +116,8 @@ func (b *builder) op(name string, operands ...string) {
 
 // operand returns what a word of a listing names: a register of the current vector, the register of
 // a number, or a constant, which AVX2 has in memory; constant@register is for instructions that
-// need a register: AVX2 loads it into the given one, as NEON does with one that none holds. Immediate operands, $n, remain as they are.
+// need a register: AVX2 loads it into the given one, as NEON does with one that none holds.
+// Immediate operands, $n, remain as they are.
 func (b *builder) operand(name string) string {
 	name, register, inRegister := strings.Cut(name, "@")
 	if i := slices.Index(b.scratchNames, name); i >= 0 {

@@ -327,7 +327,7 @@ func (b *builder) neonMax(total, result string) {
 	b.Op("FMOVS", asm.Scalar(total), b.argument(result))
 }
 
-// instructionSets are those of a processor.
+// instructionSets lists the instruction sets of a processor.
 func instructionSets(processor string) []asm.ISA {
 	return slices.DeleteFunc(slices.Clone(isas), func(s asm.ISA) bool { return s.Processor != processor })
 }
