@@ -20,6 +20,8 @@
 //	runs/NAME/checkpoints/step-00000500/model.safetensors
 //	runs/NAME/checkpoints/step-00000500/optimizer.safetensors
 //	runs/NAME/checkpoints/step-00000500/state.json
+//	runs/NAME/checkpoints/log-512/model.safetensors          weights alone, see [LogPath]
+//	runs/NAME/checkpoints/log-512/state.json
 //
 // Every file is written under a temporary name in its own folder, flushed to the device and
 // renamed, so that a process killed at any moment leaves the previous checkpoint usable. Readers

@@ -33,14 +33,14 @@ const ModelIndex = ModelFile + ".index.json"
 type Source struct {
 	Kind      Kind
 	ModelPath string   // the model file, or the index of several files
-	StepDir   string   // the step folder that contains it, "" if there is none
+	StepDir   string   // the step folder, or folder of [LogPath], that contains it; "" if there is none
 	RunDir    string   // the run folder that contains the step folder, "" if there is none
 	Warnings  []string // damaged checkpoints that were skipped, and whatever else the reader of the model should know
 }
 
 // Resolve finds the model file for a path: a run folder (it takes the latest undamaged checkpoint),
-// a step folder, or a .safetensors file. It reads the whole model only to choose among a run's
-// checkpoints; [ReadModel] checks the model in any case.
+// a step folder, one of [LogPath], or a .safetensors file. It reads the whole model only to choose
+// among a run's checkpoints; [ReadModel] checks the model in any case.
 func Resolve(path string) (Source, error) {
 	path = filepath.Clean(path)
 	info, err := os.Stat(path)

@@ -26,7 +26,8 @@ func (d Disk) Save(runDir string, c *Checkpoint) (string, error) {
 	}
 	_ = d.Clean(runDir) // what cannot be removed does no harm
 	tmp := filepath.Join(stepsOf(runDir), temporary(stepName(step)))
-	err := d.fill(tmp, c)
+	model, optimizer, state := c.files()
+	err := d.fillFolder(tmp, []FolderFile{model, optimizer, state})
 	if err == nil {
 		err = d.moveIn(tmp, dir, asidePath(runDir, step)) // an older folder of the step stays aside until latest.json has been replaced
 	}
@@ -60,8 +61,9 @@ func (d Disk) Amend(runDir string, s State) error {
 	return d.writeSealed(path, s.stored(saved.Files))
 }
 
-// fill makes the temporary folder with its three files and flushes them.
-func (d Disk) fill(tmp string, c *Checkpoint) error {
+// files returns the files of a step folder. The state names the checksums of those that were
+// written before it.
+func (c *Checkpoint) files() (model, optimizer, state FolderFile) {
 	sums := map[string]string{}
 	summed := func(name string, write func(io.Writer) error) FolderFile {
 		return FolderFile{name, func(w io.Writer) error {
@@ -71,9 +73,7 @@ func (d Disk) fill(tmp string, c *Checkpoint) error {
 			return err
 		}}
 	}
-	return d.fillFolder(tmp, []FolderFile{
-		summed(ModelFile, func(w io.Writer) error { return encodeModel(w, c.Model, c.ModelMetadata) }),
+	return summed(ModelFile, func(w io.Writer) error { return encodeModel(w, c.Model, c.ModelMetadata) }),
 		summed(OptimizerFile, func(w io.Writer) error { return encodeMarked(w, c.Optimizer, nil, kindOptimizer) }),
-		{StateFile, func(w io.Writer) error { return writeSealed(w, c.State.stored(sums)) }},
-	})
+		FolderFile{StateFile, func(w io.Writer) error { return writeSealed(w, c.State.stored(sums)) }}
 }

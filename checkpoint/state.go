@@ -88,7 +88,12 @@ func readState(path string) (State, error) {
 	if err := s.check(); err != nil {
 		return State{}, errors.Wrap(&DamagedError{err.Error()}, path)
 	}
-	if step, ok := parseStepName(strings.TrimPrefix(filepath.Base(filepath.Dir(path)), asidePrefix)); ok && step != s.Step {
+	name := filepath.Base(filepath.Dir(path))
+	step, ok := parseStepName(strings.TrimPrefix(name, asidePrefix))
+	if !ok {
+		step, ok = parseLogName(name)
+	}
+	if ok && step != s.Step {
 		return State{}, damagedf("%s: it is of step %d, its folder's name says %d: damaged, or a renamed folder", path, s.Step, step)
 	}
 	for key, value := range maps.Clone(s.Extra) {

@@ -100,7 +100,7 @@ func TestASourceOfItsOwnVocabulary(t *testing.T) {
 	require.Contains(t, stdout, "bits per byte")
 	code, _, stderr = call(models.Standard(), "eval", "-checkpoint", run)
 	require.NotZero(t, code)
-	require.Contains(t, stderr, `want one of goroot, files, shards, mqar, memorization, bottleneck-copy, got "counting"`)
+	require.Contains(t, stderr, `want one of goroot, files, shards, conversations, mqar, memorization, bottleneck-copy, got "counting"`)
 	code, _, stderr = call(zoo, append(args, "-set", "data.tokenizer=bytes", "-resume", "auto")...)
 	require.NotZero(t, code)
 	require.Contains(t, stderr, `data.tokenizer: want one of numbers, got "bytes"`)

@@ -2,13 +2,16 @@ package data
 
 import (
 	"math/bits"
+	"math/rand/v2"
 
 	"github.com/pkg/errors"
 )
 
 // Batcher draws training batches: windows of seq + 1 tokens that begin at offsets drawn
 // uniformly over the stream, with replacement. A window may begin inside a document and extend
-// into the next; for a Task it begins with an example.
+// into the next; for a Task it begins with an example. Of packed Conversations (Corpus.Pack) each
+// row comes once an epoch, in an order that depends on the seed and the epoch: the same rows in
+// steps of one micro-batch of eight as of eight of one.
 //
 // The offset of a row is a hash of (seed, step, row), so the step counter is the only state:
 // another Batcher over the same tokens continues from here after Seek(Position()). A Batcher must
@@ -17,6 +20,9 @@ type Batcher struct {
 	tokens     Tokens
 	batch, seq int
 	seed, step uint64
+
+	order []int  // of packed rows in an epoch
+	epoch uint64 // of order
 }
 
 // NewBatcher returns a Batcher at step 0. batch and seq must be at least 1, and there must be at
@@ -39,6 +45,11 @@ func (b *Batcher) Next(inputs, targets []int32) error {
 	length := max(1, b.tokens.Examples().Length)
 	offsets := uint64((b.tokens.Len()-b.seq-1)/length + 1) // number of offsets at which a window of seq + 1 tokens may begin
 	for row := range b.batch {
+		if b.tokens.packed() {
+			from := b.packedRow(b.step*uint64(b.batch)+uint64(row)) * b.seq
+			copyWindow(inputs[row*b.seq:], targets[row*b.seq:], b.tokens.Slice(from, from+b.seq+1))
+			continue
+		}
 		// High word of a product: uniform to within offsets / 2^64.
 		offset, _ := bits.Mul64(counterHash(b.seed, b.step, uint64(row)), offsets)
 		from := int(offset) * length
@@ -46,6 +57,30 @@ func (b *Batcher) Next(inputs, targets []int32) error {
 	}
 	b.step++
 	return nil
+}
+
+// packedRow returns which row of packed conversations is drawn at a place in the sequence of all
+// rows drawn.
+func (b *Batcher) packedRow(place uint64) int {
+	rows := uint64((b.tokens.Len() - 1) / b.seq)
+	if epoch := place / rows; b.order == nil || epoch != b.epoch {
+		b.epoch, b.order = epoch, rand.New(rand.NewPCG(b.seed, epoch)).Perm(int(rows))
+	}
+	return b.order[place%rows]
+}
+
+// Targets returns how many targets each of the next n batches has, if they are packed
+// conversations, and otherwise nil: all targets count alike. The position does not change.
+func (b *Batcher) Targets(n int) []int {
+	if !b.tokens.packed() {
+		return nil
+	}
+	counts := make([]int, n)
+	for i := range n * b.batch {
+		from := b.packedRow(b.step*uint64(b.batch)+uint64(i)) * b.seq
+		counts[i/b.batch] += b.tokens.Slice(from+1, from+b.seq+1).Targets()
+	}
+	return counts
 }
 
 // Skip passes over n batches, as n calls of Next would.

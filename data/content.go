@@ -33,8 +33,19 @@ func (d *Document) examine(split splitRule) error {
 
 // checkText returns an error if a document's text cannot be text.
 func (d *Document) checkText() error {
-	if at := strings.IndexByte(d.text, 0); at >= 0 {
-		return errors.Errorf("%s: want text, got a NUL at byte %d: it is a binary file or damaged; take it out", d.Name, at)
+	for _, text := range d.texts() {
+		if at := strings.IndexByte(text, 0); at >= 0 {
+			return errors.Errorf("%s: want text, got a NUL at byte %d: it is a binary file or damaged; take it out", d.Name, at)
+		}
 	}
 	return nil
+}
+
+// texts returns the texts that a document consists of until it is encoded.
+func (d *Document) texts() []string {
+	all := []string{d.text}
+	for _, t := range d.turns {
+		all = append(all, t.text)
+	}
+	return all
 }

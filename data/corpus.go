@@ -31,6 +31,8 @@ type Corpus struct {
 	Fingerprint string   // sha256, in hex, of the tokenizer's name and both streams
 	Notes       []string // what was done that the options do not say, one line each, to show to the user
 
+	conversations [2][]int // lengths of those of Train and Val, before Pack
+
 	split   splitRule
 	options Options
 	whole   Tokens // all tokens, if the end of a single document was held out
@@ -72,6 +74,9 @@ func Load(ctx context.Context, o Options) (*Corpus, error) {
 	switch {
 	case documents == 0:
 		return nil, errEmpty(o)
+	case c.isConversations():
+		c.conversations = [2][]int{lengths(trainDocuments), lengths(valDocuments)}
+		c.setStreams(concat(trainDocuments...), concat(valDocuments...))
 	case documents == 1 && split.kind == splitHash && !o.former:
 		c.holdOutTail(append(trainDocuments, valDocuments...)[0])
 	default:
@@ -79,14 +84,25 @@ func Load(ctx context.Context, o Options) (*Corpus, error) {
 		cut := split.cut(train.Len())
 		c.setStreams(train.Slice(0, cut), concat(append(valDocuments, train.From(cut))...))
 	}
+	if s, ok := src.(interface{ notes() []string }); ok {
+		c.Notes = append(c.Notes, s.notes()...)
+	}
 	if s, ok := src.(*fileSource); ok {
 		c.sniffed = s.sniffed
-		c.Notes = append(c.Notes, s.notes()...)
 	}
 	if blanks > 0 {
 		c.Notes = append(c.Notes, "data.path: "+counted(blanks, "record", "records")+" without a text left out")
 	}
 	return c, nil
+}
+
+// lengths returns the numbers of tokens of documents.
+func lengths(documents []Tokens) []int {
+	all := make([]int, len(documents))
+	for i, d := range documents {
+		all[i] = d.Len()
+	}
+	return all
 }
 
 func (c *Corpus) setStreams(train, val Tokens) {
@@ -116,6 +132,9 @@ func newStream(t Tokenizer, tokens Tokens) Stream {
 // Check returns an error if the training stream is shorter than one batch with its targets: batch *
 // seq + 1 tokens.
 func (c *Corpus) Check(batch, seq int) error {
+	if c.Train.Tokens.packed() {
+		batch = 1 // rows come again
+	}
 	need := batch*seq + 1
 	if have := c.Train.Tokens.Len(); have < need {
 		return errors.Errorf("data: training split: want at least %d tokens (batch %d x seq %d + 1), got %d in %d documents: add text to data.path, or lower train.batch or model.seq",

@@ -122,7 +122,10 @@ func (j *fileJob) read(ctx context.Context) {
 			return nil
 		}
 		next.documents = append(next.documents, d)
-		next.bytes += documentBytes + int64(len(d.text)+4*d.Tokens.Len())
+		next.bytes += documentBytes + int64(4*d.Tokens.Len())
+		for _, text := range d.texts() {
+			next.bytes += int64(len(text))
+		}
 		if next.bytes < chunkBytes {
 			return nil
 		}

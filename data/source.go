@@ -54,8 +54,9 @@ type Document struct {
 	Tokens Tokens // BOS first; empty in a document that Encoder.Document has made, until it is encoded
 
 	text    string
-	waiting bool // text is still to be encoded
-	blank   bool // a record without a text, which is counted and left out
+	turns   []turn // instead of text
+	waiting bool   // text or turns are still to be encoded
+	blank   bool   // a record without a text, which is counted and left out
 	place   place
 	side    side    // side of a shard that Preparation.Run wrote
 	content content // set by a Preparation
@@ -193,6 +194,9 @@ func (e *Encoder) Document(name, text string) Document {
 func (e *Encoder) encode(d *Document) error {
 	if err := d.checkText(); err != nil {
 		return err
+	}
+	if d.waiting && d.turns != nil {
+		e.encodeTurns(d)
 	}
 	if d.waiting {
 		var bytes textBytes

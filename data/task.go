@@ -38,7 +38,8 @@ type Generated struct {
 // taskTokens says how the tokens of a Task are stored: an answer as its id plus vocab.
 type taskTokens struct {
 	Examples
-	vocab int32
+	vocab  int32
+	packed bool // an example is a row of conversations
 }
 
 // input returns the input id for a stored token.
@@ -73,7 +74,7 @@ func (g Generated) reader(task Task, o Options, fill func(r *rand.Rand, row []in
 		return nil, setting.Errorf("data.split", "want hash or hash/N for source %s, which keeps equal examples on one side, got %s", task.Name(), o.Split)
 	}
 	t := task.Tokenizer()
-	return taskReader{g, taskTokens{task.Examples(), int32(t.Vocab())}, t.BOS(), fill}, nil
+	return taskReader{g, taskTokens{Examples: task.Examples(), vocab: int32(t.Vocab())}, t.BOS(), fill}, nil
 }
 
 // examplesPerFile is how many examples one goroutine makes at a time.

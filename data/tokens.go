@@ -88,6 +88,9 @@ func (t Tokens) Examples() Examples {
 	return t.task.Examples
 }
 
+// packed tells whether the tokens are rows of Corpus.Pack.
+func (t Tokens) packed() bool { return t.task != nil && t.task.packed }
+
 // Targets counts the tokens that are targets: all of text, and the answers of a Task.
 func (t Tokens) Targets() int {
 	ids := make([]int32, t.Len())

@@ -42,7 +42,7 @@ func Evaluate(ctx context.Context, store *graph.Store, spec models.Spec, text *T
 	compute := graph.Options{Store: store.Serve(), Threads: o.Threads, Device: o.Device, Context: ctx}.For(o.Precision)
 	s := &sum{tokenizer: text.Tokenizer, perToken: o.PerToken}
 	score := func(batch, seq int, tokens data.Tokens) error {
-		e, err := NewEvaluator(compute, spec, batch, seq, tokens.Examples().Length > 0)
+		e, err := NewEvaluator(compute, spec, batch, seq, tokens.Examples().Chance > 0)
 		if err != nil {
 			return err
 		}

@@ -9,13 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pkg/errors"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/internal/build"
+	"github.com/residua-go/residua/internal/crash"
 	"github.com/residua-go/residua/internal/experimenttest"
 	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
@@ -258,43 +260,29 @@ func TestLog(t *testing.T) {
 	assert.ErrorContains(t, p.Train(t.Context(), Options{}), "log.jsonl:1: want the line of a run")
 }
 
-// TestTheLogThroughCrashes: wherever the disk fails while a run is logged, no line is lost or torn
-// for good, and none is made twice. Every third
-// step fails, among the long tests each one.
-func TestTheLogThroughCrashes(t *testing.T) {
-	c := parsed(t, strings.Replace(twoRates, "seeds: 2", "seeds: 1", 1))
-	want, _ := trained(t, settled(t, c, t.TempDir()), Options{})
-	stride := 7
+// TestRobustnessOfExperiments: wherever an experiment is interrupted while it writes its log or its
+// base, no line is lost or torn for good, and none is made twice.
+func TestRobustnessOfExperiments(t *testing.T) {
+	points := 1
 	if longtest.Enabled() {
-		stride = 1
+		points = 10
 	}
-	for fail := 0; ; fail += stride {
-		out := t.TempDir()
-		p := settled(t, c, out)
-		steps, failed := 0, false
-		p.disk.Before = func(step, path string) error {
-			if failed = steps == fail; failed {
-				if step == "write" && filepath.Base(path) == logFile { // half of the line arrives
-					f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-					require.NoError(t, err)
-					_, err = f.WriteString(`{"run":"fast-0`)
-					require.NoError(t, err)
-					require.NoError(t, f.Close())
-				}
-				return errors.New("broken disk")
+	c := parsed(t, strings.Replace(twoRates, "seeds: 2", "seeds: 1", 1))
+	crash.Test(t, crash.Work{
+		Name: "experiment",
+		Do: func(out string, disk checkpoint.Disk) error {
+			p := settled(t, c, out)
+			p.disk = disk
+			return p.Train(t.Context(), Options{})
+		},
+		Left: func(out string) map[string]string {
+			left := map[string]string{}
+			for name, r := range read(t, settled(t, c, out)) {
+				left[name] = fmt.Sprint(r.Loss, r.Bits, r.Evaluations, r.Curve, r.Config, r.Corpus)
 			}
-			steps++
-			return nil
-		}
-		if p.Train(t.Context(), Options{Jobs: 2}) == nil && !failed {
-			break
-		}
-		got, _ := trained(t, settled(t, c, out), Options{Jobs: 2})
-		require.Len(t, got, 4)
-		for name := range want {
-			assert.Equal(t, want[name].Loss, got[name].Loss, name)
-		}
-	}
+			return left
+		},
+	}, points)
 }
 
 // TestTwoInOneFolder: the second is refused before it trains anything.
@@ -406,4 +394,38 @@ func TestBadConfigs(t *testing.T) {
 	}
 	_, err := Load(Kinds(models.Standard()), filepath.Join(dir, "none.yaml"), nil)
 	assert.ErrorContains(t, err, "want the YAML file of an experiment")
+}
+
+// TestWeightsOfExperimentsAreKept: with train.keep_log the runs' folders keep weights over
+// training. The plan says how much disk they take, and the key changes no run's identity: runs in
+// the log are not made again for it.
+func TestWeightsOfExperimentsAreKept(t *testing.T) {
+	c, out := parsed(t, twoSeries), t.TempDir()
+	assert.NotContains(t, predictedText(t, settled(t, c, out)), "keep_log")
+	c.Set = append(c.Set, "train.keep_log=true")
+	p := settled(t, c, out)
+	run := runs(t, p)[0].Run
+	want := len(runs(t, p)) * 4 * 4 * run.Spec().Cost().Parameters // of steps 0, 1, 2 and 4
+	assert.Contains(t, predictedText(t, p), "the weights that train.keep_log keeps take about "+graph.FormatBytes(want)+" on disk\n")
+	log, _ := trained(t, p, Options{Jobs: 2})
+	for name := range log {
+		kept, err := checkpoint.LogSteps(filepath.Join(out, "runs", name))
+		require.NoError(t, err)
+		assert.Equal(t, []int{0, 1, 2, 4}, kept, name)
+	}
+	assert.NotContains(t, predictedText(t, p), "the weights", "no run is left")
+
+	c.Set = c.Set[:len(c.Set)-1]
+	_, notes := trained(t, settled(t, c, out), Options{})
+	assert.Empty(t, notes, "the same runs")
+	require.NoError(t, os.Remove(filepath.Join(out, "log.jsonl")))
+	assert.ErrorContains(t, settled(t, c, out).Train(t.Context(), Options{}), "train.keep_log: true -> false")
+}
+
+// predictedText is what -plan prints.
+func predictedText(t *testing.T, p *Plan) string {
+	t.Helper()
+	predicted, err := p.Predict(t.Context(), 1)
+	require.NoError(t, err)
+	return predicted.Text()
 }

@@ -10,8 +10,8 @@ import (
 // exponents compares the exponents of the series' scaling laws. The notes say which laws there are
 // not, and which sizes they leave out.
 func (r *Results) exponents() (t figure.Table, notes []string) {
-	t = figure.NewTable("Exponents: power laws above an irreducible loss that all series share, loss = E + A x^-B, and with an E of 0; 95% by a bootstrap over seeds",
-		"llrrrrrr", "series", "x", "E", "95%", "A", "B", "B minus the first one's", "95%")
+	t = figure.NewTable("Exponents: power laws above an irreducible loss that all series share, loss = E + A x^-B, and with an E of 0; intervals by a bootstrap over seeds",
+		"llrrrrrr", "series", "x", "E", "95%", "A", "B", "B minus the first one's", "99%")
 	for _, a := range axes() {
 		for _, above := range []bool{true, false} {
 			if err := r.addExponents(&t, a, above); err != nil {
@@ -48,12 +48,12 @@ func (r *Results) addExponents(t *figure.Table, a axis, above bool) error {
 	if !ok {
 		return errors.Errorf("Exponents over %s, E %s: no fit: want two different values in each series, and more sizes in all than the law has parameters.", a.name, ofE)
 	}
-	e, eLow, eHigh := fit.Interval(func(l stats.SharedLaw) float64 { return l.E })
+	e, eLow, eHigh := fit.Interval(func(l stats.SharedLaw) float64 { return l.E }, 0.95)
 	if above {
 		ofE = interval(eLow, eHigh, "%.3g")
 	}
 	for i, series := range r.plan.series {
-		difference, low, high := fit.Interval(func(l stats.SharedLaw) float64 { return l.Laws[i].B - l.Laws[0].B })
+		difference, low, high := fit.Interval(func(l stats.SharedLaw) float64 { return l.Laws[i].B - l.Laws[0].B }, stats.DifferenceShare)
 		larger, ofLarger := "-", "-"
 		if i > 0 {
 			larger, ofLarger = number(difference, "%+.4f"), interval(low, high, "%+.4f")

@@ -27,7 +27,8 @@ type Prediction struct {
 	Work    float64      `json:"seconds"`       // of these runs, one after another
 	Wall    float64      `json:"wall_seconds"`  // with the given number of jobs, if none slows down another
 	Jobs    int          `json:"jobs"`
-	Shared  string       `json:"settings"` // common to all runs
+	Log     int          `json:"log_bytes,omitempty"` // on disk, of the weights that these runs keep by train.keep_log
+	Shared  string       `json:"settings"`            // common to all runs
 	Summary figure.Table `json:"summary"`
 }
 
@@ -66,6 +67,7 @@ func (p *Plan) Predict(ctx context.Context, jobs int) (*Prediction, error) {
 		for range runs - done {
 			out.FLOPs += c.first.flops()
 			out.Work += seconds
+			out.Log += trainer.PredictLog(c.first.Run).Bytes
 			slices.Sort(busy)
 			busy[0] += seconds // the first free job takes the next run
 		}
@@ -124,8 +126,12 @@ func threeDigits(v float64) string {
 
 // Text returns the plan for a person to read.
 func (p *Prediction) Text() string {
-	return p.Summary.Text() + fmt.Sprintf("settings of all: %s\n%d of %d runs are to be trained: %s TFLOP, about %s of training, %s with %d side by side if none slows another\n",
+	text := p.Summary.Text() + fmt.Sprintf("settings of all: %s\n%d of %d runs are to be trained: %s TFLOP, about %s of training, %s with %d side by side if none slows another\n",
 		p.Shared, p.Todo, p.Runs, threeDigits(p.FLOPs/1e12), duration(p.Work), duration(p.Wall), p.Jobs)
+	if p.Log > 0 {
+		text += fmt.Sprintf("the weights that train.keep_log keeps take about %s on disk\n", graph.FormatBytes(p.Log))
+	}
+	return text
 }
 
 // duration formats seconds.

@@ -91,12 +91,18 @@ func (m *Model) files(ctx context.Context, o EvaluateOptions) (*eval.Text, error
 	if !slices.ContainsFunc(o.Data, func(path string) bool { return !data.HasShards(path) }) {
 		kind = data.Shards{}
 	}
+	if own, ok := m.Data.Source.(data.Conversations); ok {
+		kind = own
+	}
 	d := runconfig.Data{Source: kind, Path: o.Data, Tokenizer: m.Data.Tokenizer, Split: whole, TextField: m.Data.TextField}
 	if o.TextField != "" {
 		d.TextField = o.TextField
 	}
 	corpus, err := d.LoadCorpus(ctx, o.Threads)
 	if err != nil {
+		return nil, err
+	}
+	if corpus, err = corpus.Pack(m.Spec.Seq, m.Data.Cut); err != nil {
 		return nil, err
 	}
 	return &eval.Text{Tokenizer: corpus.Tokenizer, Tokens: corpus.Train.Tokens, Notes: corpus.Notes}, nil

@@ -35,6 +35,9 @@ func (m *Model) validation(ctx context.Context, o EvaluateOptions) (*eval.Text, 
 			corpus = same
 		}
 	}
+	if corpus, err = corpus.Pack(m.Spec.Seq, m.Data.Cut); err != nil {
+		return nil, err
+	}
 	if err := corpus.CheckValidation(m.Spec.Seq); err != nil {
 		return nil, err
 	}

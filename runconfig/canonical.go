@@ -10,8 +10,8 @@ import (
 // Canonical returns a text that describes what a run computes, with one line a key, sorted by name:
 // every value, including defaults, whether it was given, comes from a preset or follows from
 // others. Its digest identifies the run in the logs of experiments, so its form, version 1, must
-// not change. It leaves out the name, the folder, the preset (whose model is written out), and the
-// seed, which logs have separately.
+// not change. It leaves out the name, the folder, the preset (whose model is written out), the
+// seed, which logs have separately, and train.keep_log, which changes no result.
 //
 // A key that is newer than the form has the tag added, with the value that makes a program
 // behave as it did without the key. A key with that value is left out, so that a new key does
@@ -29,7 +29,7 @@ func (r *Run) Canonical() (string, error) {
 		}
 		text := settings.Text(e.Value.Interface())
 		isOld := isNew && text == added || sections[e.Key] != "" && text == sections[e.Key]
-		if !isOld && !slices.Contains([]string{"name", "out", "seed", "model.preset"}, e.Key) {
+		if !isOld && !slices.Contains([]string{"name", "out", "seed", "model.preset", "train.keep_log"}, e.Key) {
 			lines = append(lines, e.Key+": "+text)
 		}
 	}

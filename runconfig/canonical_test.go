@@ -24,7 +24,7 @@ func TestCanonicalStaysAsItIs(t *testing.T) {
 		assert.Equal(t, want, fmt.Sprintf("%.8x", sha256.Sum256([]byte(canonical(t, config, "train.eval_tokens=262144")))), config)
 	}
 	plain := canonical(t, "pilot")
-	assert.Equal(t, plain, canonical(t, "pilot", "seed=5", "name=x", "out=y"))
+	assert.Equal(t, plain, canonical(t, "pilot", "seed=5", "name=x", "out=y", "train.keep_log=true"))
 	assert.Equal(t, plain, canonical(t, "pilot", "train.beta1=0.9", "train.min_lr=0.001", "model.stream={kind: matrix, dk: 32, dv: 32, rank: 8}"))
 	assert.NotEqual(t, plain, canonical(t, "pilot", "train.beta1=0.91"))
 	assert.Contains(t, canonical(t, "pilot", "train.optim.kind=muon"), "\ntrain.optim.kind: muon\n")

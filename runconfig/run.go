@@ -60,6 +60,7 @@ type Data struct {
 	Tokenizer     string      `yaml:"tokenizer" json:"tokenizer" help:"bytes, gpt2 or the path of a Hugging Face folder's tokenizer.json"`
 	Split         string      `yaml:"split" json:"split" help:"validation text: hash/N (one document in N; the last Nth of a single one), tail/N (the last Nth of the text) or none"`
 	TextField     string      `yaml:"text_field" json:"text_field" help:"the field of a .jsonl line that holds the text; a.b: field b inside a"`
+	Cut           bool        `yaml:"cut" json:"cut,omitempty" added:"false" help:"with source conversations: conversations longer than model.seq lose the end of their response; otherwise they are left out"`
 	MaskDocuments bool        `yaml:"mask_documents" json:"mask_documents" help:"a token sees only tokens of its own document"`
 
 	TokenizerName string `yaml:"-" json:"-"` // the tokenizer in the config of the run, if Tokenizer is a copy of its file; "": Tokenizer
@@ -101,6 +102,7 @@ type Train struct {
 	LogMixing       int    `yaml:"log_mixing" min:"0" max:"1000000000" help:"steps between measurements of how far a stream's mixing coefficients have moved from their start, in metrics.jsonl; 0: never. analyze mixing shows them"`
 	TensorBoard     bool   `yaml:"tensorboard" added:"false" help:"also write metrics and samples as an event file, for tensorboard --logdir on the run folder"`
 	LogNorms        int    `yaml:"log_norms" added:"0" min:"0" max:"1000000000" help:"steps between measurements of norms in metrics.jsonl: of the stream by depth, of weights and gradients by block; 0: never. report draws them"`
+	KeepLog         bool   `yaml:"keep_log" added:"false" help:"also keep the weights alone at steps 0, 1, 2, 4, ... 512, at every 1000th and at the last one, in checkpoints/log-N, for analyses over training; train says first how much disk they take"`
 
 	CheckpointMinutes float64 `yaml:"checkpoint_minutes" min:"0" max:"1000000000" help:"minutes of wall time from one checkpoint to the next; 0: not by time"`
 }
@@ -204,7 +206,7 @@ func readerOf(zoo models.Zoo) settings.Reader {
 	addKinds[layers.AttentionDesign](k, zoo)
 	addKinds[layers.FeedForwardDesign](k, zoo)
 	addKinds[Optim](k, zoo, AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()})
-	addKinds[data.Source](k, zoo, data.Goroot{}, data.Files{}, data.Shards{}, data.MQAR{Generated: generated, Vocabulary: 256, Length: 64, Pairs: 4, Power: 0.01},
+	addKinds[data.Source](k, zoo, data.Goroot{}, data.Files{}, data.Shards{}, data.DefaultConversations(), data.MQAR{Generated: generated, Vocabulary: 256, Length: 64, Pairs: 4, Power: 0.01},
 		data.Memorization{Generated: generated, Pairs: 1024, Values: 64, Asked: 32}, data.BottleneckCopy{Generated: generated, Vocabulary: 64, Tokens: 16})
 	addKinds[Schedule](k, zoo, optim.WarmupCosine{}, optim.WarmupStableDecay{}, optim.Constant{})
 	return settings.Reader{Kinds: k, Renamed: renamed}
@@ -282,6 +284,9 @@ func (r *Run) complete(file string, where *settings.Positions) error {
 			return err
 		}
 	}
+	if err := r.completeConversations(where); err != nil {
+		return err
+	}
 	if err := r.completeModel(where); err != nil {
 		return err
 	}
@@ -294,6 +299,21 @@ func (r *Run) complete(file string, where *settings.Positions) error {
 	}
 	r.Model.BOS = int(tokenizer.BOS())
 	r.Device.complete()
+	return nil
+}
+
+// completeConversations turns the mask of documents on for conversations, several of which share a
+// row.
+func (r *Run) completeConversations(where *settings.Positions) error {
+	_, ok := r.Data.Source.(data.Conversations)
+	switch {
+	case !ok && r.Data.Cut:
+		return where.Errorf("data.cut", "want data.source conversations, got %s", r.Data.Source.Name())
+	case ok && r.Device.Kind == string(graph.CUDA):
+		return where.Errorf("data.source", "want device.kind cpu for conversations, whose targets are counted over a whole step, got %s", r.Device.Kind)
+	case ok && where.Of("data.mask_documents") == "":
+		r.Data.MaskDocuments = true
+	}
 	return nil
 }
 

@@ -16,6 +16,9 @@ func (t *Trainer) loadCorpus(ctx context.Context, corpus *data.Corpus) (err erro
 	if err != nil {
 		return err
 	}
+	if corpus, err = corpus.Pack(c.Model.Seq, c.Data.Cut); err != nil {
+		return err
+	}
 	err = corpus.Check(c.Train.Batch, c.Model.Seq)
 	if err == nil {
 		err = t.checkValidation(corpus)

@@ -135,7 +135,7 @@ func TestDeviceDepth(t *testing.T) {
 func TestDeviceResume(t *testing.T) {
 	text, model := corpus(t), deviceModels(t)["rmt"]
 	for _, precision := range []string{"fp32", "bf16"} {
-		sets := []string{"device.kind=cuda", "device.precision=" + precision}
+		sets := []string{"device.kind=cuda", "device.precision=" + precision, keepLog}
 		whole, out := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "broken")
 		train(t, deviceRun(t, model, text, whole, sets...), trainer.Options{})
 		ctx, cancel := context.WithCancel(context.Background())
@@ -145,6 +145,9 @@ func TestDeviceResume(t *testing.T) {
 		require.Equal(t, losses(t, whole), losses(t, out), precision)
 		requireSameFile(t, whole, out, "model.safetensors")
 		requireSameFile(t, whole, out, "optimizer.safetensors")
+		_, want := weightsLog(t, whole)
+		_, kept := weightsLog(t, out)
+		require.Equal(t, want, kept)
 	}
 }
 

@@ -103,7 +103,7 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 	if t.scores = t.checkValidation(t.corpus) == nil; t.scores && t.leads() {
 		compute := c.Device.Options(t.store)
 		compute.Context = ctx
-		if t.eval, err = eval.NewEvaluator(compute, c.Spec(), c.Train.Batch, c.Model.Seq, t.corpus.Val.Tokens.Examples().Length > 0); err != nil {
+		if t.eval, err = eval.NewEvaluator(compute, c.Spec(), c.Train.Batch, c.Model.Seq, t.corpus.Val.Tokens.Examples().Chance > 0); err != nil {
 			return err
 		}
 	}
@@ -115,6 +115,9 @@ type currentBatches struct{ t *Trainer }
 
 // Next fills the next micro-batch.
 func (b currentBatches) Next(tokens, targets []int32) error { return b.t.batches.Next(tokens, targets) }
+
+// Targets returns the numbers of targets of the next n micro-batches.
+func (b currentBatches) Targets(n int) []int { return b.t.batches.Targets(n) }
 
 // Skip passes over n micro-batches.
 func (b currentBatches) Skip(n int) { b.t.batches.Skip(n) }

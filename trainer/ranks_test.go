@@ -135,7 +135,7 @@ func headers(t *testing.T, out string) (all []string) {
 // files of a run by one, with each optimizer and with experts, and the same bits each time.
 func TestRanksMakeTheRunOfOne(t *testing.T) {
 	text := corpus(t)
-	all, ranks := map[string][]string{"muon": {"train.optim.kind=muon", "train.clip=0.1", "train.steps=12", "train.log_norms=5"}}, []int{2}
+	all, ranks := map[string][]string{"muon": {"train.optim.kind=muon", "train.clip=0.1", "train.steps=12", "train.log_norms=5", keepLog}}, []int{2}
 	if longtest.Exhaustive() {
 		ranks = append(ranks, 4)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/pkg/errors"
@@ -41,7 +42,7 @@ func (t *Trainer) stepSource(path string) (checkpoint.Source, error) {
 		return source, err
 	}
 	t.warn(source.Warnings)
-	if source.StepDir == "" {
+	if _, missing := os.Stat(filepath.Join(source.StepDir, checkpoint.OptimizerFile)); source.StepDir == "" || missing != nil {
 		return source, errors.Errorf("%s: want a step folder with optimizer and state, got a model alone: start from it with train.init_from", path)
 	}
 	return source, nil

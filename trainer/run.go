@@ -34,6 +34,9 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	if err := t.checkStop(); err != nil { // again, because train.stop.loss needs the score
 		return nil, err
 	}
+	if err := t.startLog(); err != nil {
+		return nil, err
+	}
 	if t.step() > 0 && t.leads() && t.samples() {
 		if err := t.keepSample(ctx); err != nil && ctx.Err() == nil {
 			return nil, err
@@ -70,9 +73,13 @@ func (t *Trainer) result() *Result {
 	return r
 }
 
-// advance makes one step and whatever is due after it: checkpoint, validation, sample.
+// advance makes one step and whatever is due after it: checkpoint, validation, weights for the log,
+// sample.
 func (t *Trainer) advance(ctx context.Context) error {
-	if err := t.stepAndScore(ctx); err != nil || !t.leads() || !t.samples() {
+	if err := t.stepAndScore(ctx); err != nil {
+		return err
+	}
+	if err := t.keepWeights(); err != nil || !t.leads() || !t.samples() {
 		return err
 	}
 	return t.keepSample(ctx)

@@ -50,25 +50,32 @@ func (t *Trainer) write() error {
 			return err
 		}
 	}
-	metadata, err := pretrained.Description{Spec: t.run.Spec(), Data: t.run.Data}.Metadata()
+	c, err := t.weights()
 	if err != nil {
 		return err
 	}
-	if err := t.store.ToHost(); err != nil {
+	if c.State, err = t.state(); err != nil {
 		return err
 	}
-	state, err := t.state()
-	if err != nil {
-		return err
-	}
+	c.Optimizer = t.optimizerTensors()
 	began := time.Now()
-	dir, err := t.disk.Save(t.run.Out, &checkpoint.Checkpoint{State: state, Model: pretrained.Tensors(t.store), Optimizer: t.optimizerTensors(), ModelMetadata: metadata})
+	dir, err := t.disk.Save(t.run.Out, c)
 	if err != nil {
 		return err
 	}
 	t.saved, t.savedAt = t.step(), time.Now()
 	t.saveTook.Store(int64(time.Since(began)))
 	return errors.Wrapf(moved, "step %d is saved in %s, in a new folder of the old name", t.step(), dir)
+}
+
+// weights returns a checkpoint of the weights alone, with the part of the state that depends on
+// nothing but the steps made.
+func (t *Trainer) weights() (*checkpoint.Checkpoint, error) {
+	metadata, err := pretrained.Description{Spec: t.run.Spec(), Data: t.run.Data}.Metadata()
+	if err == nil {
+		err = t.store.ToHost()
+	}
+	return &checkpoint.Checkpoint{State: t.reachedState(), Model: pretrained.Tensors(t.store), ModelMetadata: metadata}, err
 }
 
 // flush flushes the files that the run appends to. Those that were deleted since the last time are
@@ -107,12 +114,8 @@ func (t *Trainer) amend() error {
 
 // state returns what a checkpoint stores about the run.
 func (t *Trainer) state() (checkpoint.State, error) {
-	p := t.learner.Progress()
-	s := checkpoint.State{
-		Step: p.Steps, Tokens: int64(p.Steps) * int64(t.run.StepTokens()), BatchPosition: t.batches.Position(),
-		CorpusFingerprint: t.corpus.Fingerprint, Run: t.id, Numerics: graph.Numerics, Path: t.run.Device.Path(), Seed: t.run.Seed, OptimizerSteps: p.Updates,
-		BadSteps: p.Skipped, BadInRow: p.SkippedInRow, GoodStep: stepOrNil(t.good), BestStep: stepOrNil(t.bestStep),
-	}
+	s := t.reachedState()
+	s.Run, s.GoodStep, s.BestStep = t.id, stepOrNil(t.good), stepOrNil(t.bestStep)
 	if !math.IsInf(t.best, 0) {
 		s.BestLoss = &t.best
 	}
@@ -139,6 +142,17 @@ func (t *Trainer) state() (checkpoint.State, error) {
 	return s, nil
 }
 
+// reachedState returns the part of the state that is the same for every run which has made these
+// steps from this seed.
+func (t *Trainer) reachedState() checkpoint.State {
+	p := t.learner.Progress()
+	return checkpoint.State{
+		Step: p.Steps, Tokens: int64(p.Steps) * int64(t.run.StepTokens()), BatchPosition: t.batches.Position(),
+		CorpusFingerprint: t.corpus.Fingerprint, Numerics: graph.Numerics, Path: t.run.Device.Path(), Seed: t.run.Seed, OptimizerSteps: p.Updates,
+		BadSteps: p.Skipped, BadInRow: p.SkippedInRow,
+	}
+}
+
 // stepOrNil returns a pointer to the step, nil if there is none (-1).
 func stepOrNil(step int) *int {
 	if step < 0 {
@@ -147,11 +161,11 @@ func stepOrNil(step int) *int {
 	return &step
 }
 
-// trained returns a resolved config without the keys out, device.ranks and device.rank_timeout,
-// which do not affect what is trained.
+// trained returns a resolved config without the keys out, train.keep_log, device.ranks and
+// device.rank_timeout, which do not affect what is trained.
 func trained(run *runconfig.Run) *runconfig.Run {
 	anywhere := *run
-	anywhere.Out = ""
+	anywhere.Out, anywhere.Train.KeepLog = "", false
 	alone := runconfig.Defaults().Device
 	anywhere.Device.Ranks, anywhere.Device.RankTimeout = alone.Ranks, alone.RankTimeout
 	return &anywhere

@@ -260,6 +260,10 @@ func TestDryRunSaysWhatARunTakes(t *testing.T) {
 	code, stdout, stderr := execute(args...)
 	require.Equal(t, commandline.ExitOK, code, stderr)
 	require.Regexp(t, `^150 steps, \S+ [MG]FLOP, about \S+ (s|min) on this machine\n$`, stdout)
+	require.NotContains(t, stderr, "keep_log")
+	code, _, stderr = execute(append(args, "-set", "train.keep_log=true")...)
+	require.Equal(t, commandline.ExitOK, code, stderr)
+	require.Regexp(t, `(?m)^train\.keep_log: the weights of 10 steps are kept, about \d+ KB on disk$`, stderr) // 0, 1, 2, ... 128, 150
 	require.NoDirExists(t, filepath.Join(dir, "run"))
 	code, _, stderr = execute(append(args, "-resume", "auto")...)
 	require.Equal(t, commandline.ExitUsage, code)

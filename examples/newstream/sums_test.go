@@ -44,12 +44,12 @@ func TestSumsAndSchedule(t *testing.T) {
 	assert.Equal(t, whole, tensorsOf(t, filepath.Join(last("again"), "model.safetensors")))
 
 	keys := call(t, "train", "-keys")
-	assert.Regexp(t, `(?m)^data\.source .*; one of goroot, files, shards, mqar, memorization, bottleneck-copy, sums\n(.*\n)*data\.source\.most .* 99 +of sums: greatest number`, keys)
+	assert.Regexp(t, `(?m)^data\.source .*; one of goroot, files, shards, conversations, mqar, memorization, bottleneck-copy, sums\n(.*\n)*data\.source\.most .* 99 +of sums: greatest number`, keys)
 	assert.Regexp(t, `(?m)^train\.schedule .*; one of warmup-cosine, warmup-stable-decay, constant, inverse-sqrt\ntrain\.schedule\.shift .*of inverse-sqrt: steps that`, keys)
 	zoo, err := newZoo()
 	require.NoError(t, err)
 	for set, want := range map[string]string{
-		"data.source=web":            `want one of goroot, files, shards, mqar, memorization, bottleneck-copy, sums, got "web"`,
+		"data.source=web":            `want one of goroot, files, shards, conversations, mqar, memorization, bottleneck-copy, sums, got "web"`,
 		"data.source.documents=0":    "data.source.documents: want >= 1, got 0",
 		"data.source.digits=1":       "data.source.digits: unknown key",
 		"data.path=[x]":              "data.path: want none for source sums, got [x]",

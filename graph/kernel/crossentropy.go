@@ -38,6 +38,7 @@ type CrossEntropyArgs[T Float] struct {
 	Scale      float64 // logits = Scale * features x weight; there is no default: 0 makes all logits 0
 	SoftCap    float64 // c in logits = c tanh(Scale * features x weight / c); 0: not bounded (see SoftCap)
 	ZLoss      float64 // coefficient of the mean of (log Z)^2
+	Count      float64 // what the sums over tokens are divided by; 0: the number of tokens that are not ignored
 
 	Losses     []T     // optional [tokens]: -log p(target) of each token, 0 for ignored ones
 	Hits       []int32 // optional [tokens]: 1 if the target has the largest logit (of several, the first)
@@ -88,7 +89,7 @@ func (k *CrossEntropy[T]) Run(p *Pool, a CrossEntropyArgs[T]) (crossEntropy, zLo
 		a.clear()
 		return 0, 0, nil
 	}
-	k.args, k.inverse = a, 1/float64(counted)
+	k.args, k.inverse = a, 1/a.divisor(counted)
 	k.rows, k.gemm.path = pathOf[T](k.path), k.path
 	chunk := k.chunk()
 	k.logits = grow(k.logits, chunk*a.Vocab)

@@ -29,6 +29,14 @@ func (a *CrossEntropyArgs[T]) counted() int {
 	return n
 }
 
+// divisor returns the number that sums over tokens are divided by.
+func (a *CrossEntropyArgs[T]) divisor(counted int) float64 {
+	if a.Count > 0 {
+		return a.Count
+	}
+	return float64(counted)
+}
+
 // clear writes the outputs of a call in which no token counts.
 func (a *CrossEntropyArgs[T]) clear() {
 	clear(a.Losses)

@@ -72,7 +72,7 @@ func (k *CrossEntropyBFloat16) Run(p *Pool, a CrossEntropyArgs[float32], from Cr
 		a.clear()
 		return 0, 0, nil
 	}
-	k.args, k.operands, k.inverse, k.pool = a, from, 1/float64(counted), p
+	k.args, k.operands, k.inverse, k.pool = a, from, 1/a.divisor(counted), p
 	defer func() { k.pool = nil }()
 	k.rows, k.gemm.path = pathOf[float32](k.path), k.path
 	k.stride = (a.Vocab + 15) / 16 * 16

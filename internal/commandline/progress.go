@@ -2,7 +2,6 @@ package commandline
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/residua-go/residua/figure"
@@ -33,39 +32,37 @@ func NewProgress(out Output, what string) *Progress {
 	return p
 }
 
-// Show draws "3/8 questions, 5s left", at most five times a second.
+// barWidth is the number of characters of a bar.
+const barWidth = 20
+
+// Show draws a bar and "3/8 questions, 5s left", at most five times a second.
 func (p *Progress) Show(done, total int) {
 	if done == 0 {
 		return
 	}
 	now := time.Now()
 	left := time.Duration(float64(now.Sub(p.began)) * float64(total-done) / float64(done)).Round(time.Second)
-	p.draw(now, "%d/%d %s, %v left", done, total, p.what, left)
+	p.draw(now, "%s %d/%d %s, %v left", statusline.Bar(float64(done)/float64(total), barWidth), done, total, p.what, left)
 }
 
 // Rate draws a bar and "410/1,024 MB read, 38.1 MB/s, 16s left", for done of total bytes.
 // before is the number of bytes that were done when the work began.
 func (p *Progress) Rate(done, total, before int64) {
-	const (
-		mb    = 1e6
-		width = 20 // characters of the bar
-	)
+	const mb = 1e6
 	now := time.Now()
 	rate := float64(done-before) / now.Sub(p.began).Seconds()
 	if rate <= 0 || total <= 0 {
 		return
 	}
 	done = min(done, total)
-	filled := int(width * done / total)
 	left := time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second)
-	p.draw(now, "[%s%s] %s/%s %s, %.1f MB/s, %v left", strings.Repeat("=", filled), strings.Repeat(" ", width-filled),
+	p.draw(now, "%s %s/%s %s, %.1f MB/s, %v left", statusline.Bar(float64(done)/float64(total), barWidth),
 		figure.Thousands(done/mb), figure.Thousands(total/mb), p.what, rate/mb, left)
 }
 
 // Share draws a bar and "34% of the experiment, 5m10s left", for a share of the work that is done.
 // What was done at the first call was done before.
 func (p *Progress) Share(share float64) {
-	const width = 20
 	now := time.Now()
 	if !p.asked {
 		p.asked, p.first, p.began = true, share, now
@@ -73,9 +70,8 @@ func (p *Progress) Share(share float64) {
 	if share <= p.first {
 		return
 	}
-	filled := min(width, int(width*share))
 	left := time.Duration(float64(now.Sub(p.began)) * (1 - share) / (share - p.first)).Round(time.Second)
-	p.draw(now, "[%s%s] %.0f%% %s, %v left", strings.Repeat("=", filled), strings.Repeat(" ", width-filled), 100*share, p.what, left)
+	p.draw(now, "%s %.0f%% %s, %v left", statusline.Bar(share, barWidth), 100*share, p.what, left)
 }
 
 // Tick draws "subspaces: 12s", for work whose extent is unknown.

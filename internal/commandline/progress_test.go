@@ -41,7 +41,7 @@ func drawn(t *testing.T, terminal bool, long time.Duration, draw func(*Progress)
 // at the end.
 func TestProgressIsDrawnOnATerminalAfterTwoSeconds(t *testing.T) {
 	show := func(p *Progress) { p.Show(0, 8); p.Show(3, 8); p.Show(4, 8) } // the second time too soon
-	assert.Equal(t, "\r\x1b[J\x1b[?7l3/8 questions, 5s left\r\x1b[?7h\r\x1b[J|", drawn(t, true, 3*time.Second, show))
+	assert.Equal(t, "\r\x1b[J\x1b[?7l[=======             ] 3/8 questions, 5s left\r\x1b[?7h\r\x1b[J|", drawn(t, true, 3*time.Second, show))
 	assert.Equal(t, "\r\x1b[J\x1b[?7lquestions: 12s\r\x1b[?7h\r\x1b[J|", drawn(t, true, 12*time.Second, (*Progress).Tick))
 	rate := func(p *Progress) { p.Rate(10e6, 100e6, 10e6); p.Rate(1_010e6, 2_010e6, 10e6) } // the first says nothing yet
 	assert.Regexp(t, `\[={10} {10}\] 1,010/2,010 questions, (100\.0|99\.9) MB/s, 10s left`, drawn(t, true, 10*time.Second, rate))
@@ -52,7 +52,7 @@ func TestProgressIsDrawnOnATerminalAfterTwoSeconds(t *testing.T) {
 	}
 	assert.Contains(t, drawn(t, true, 10*time.Second, share), "[==========          ] 50% questions, 20s left")
 	assert.Equal(t, "|", drawn(t, false, 12*time.Second, share))
-	assert.Regexp(t, `^\r\x1b\[J\x1b\[\?7l3/8 .*left\r\x1b\[\?7h\r\x1b\[Jnote: news\r\n\r\x1b\[J\x1b\[\?7l3/8 .*left\r\x1b\[\?7h\r\x1b\[J\|$`,
+	assert.Regexp(t, `^\r\x1b\[J\x1b\[\?7l\[=+ +\] 3/8 .*left\r\x1b\[\?7h\r\x1b\[Jnote: news\r\n\r\x1b\[J\x1b\[\?7l\[=+ +\] 3/8 .*left\r\x1b\[\?7h\r\x1b\[J\|$`,
 		drawn(t, true, 3*time.Second, func(p *Progress) { p.Show(3, 8); p.Note("news") }))
 	assert.Equal(t, "note: news\n|", drawn(t, false, 3*time.Second, func(p *Progress) { p.Show(3, 8); p.Note("news") }))
 	assert.Equal(t, "|", drawn(t, false, 12*time.Second, rate))

@@ -83,7 +83,7 @@ func (f Fit) Interval(of func(PowerLaw) float64) (low, high float64) {
 	for i, p := range f.draws {
 		values[i] = of(p)
 	}
-	return middle(values)
+	return middle(values, 0.95)
 }
 
 // Ratio returns a quantity of this law divided by that of another one, with an interval: the middle
@@ -93,15 +93,16 @@ func (f Fit) Ratio(other Fit, of func(PowerLaw) float64) (ratio, low, high float
 	for i := range values {
 		values[i] = of(f.draws[i]) / of(other.draws[len(other.draws)-1-i])
 	}
-	low, high = middle(values)
+	low, high = middle(values, 0.95)
 	return of(f.PowerLaw) / of(other.PowerLaw), low, high
 }
 
-// middle returns the 2.5% and the 97.5% quantile, NaN if there are no values.
-func middle(values []float64) (low, high float64) {
+// middle returns the ends of the middle share of values, NaN if there are none.
+func middle(values []float64, share float64) (low, high float64) {
 	if len(values) == 0 {
 		return math.NaN(), math.NaN()
 	}
 	slices.Sort(values)
-	return stat.Quantile(0.025, stat.Empirical, values, nil), stat.Quantile(0.975, stat.Empirical, values, nil)
+	outside := (1 - share) / 2
+	return stat.Quantile(outside, stat.Empirical, values, nil), stat.Quantile(1-outside, stat.Empirical, values, nil)
 }

@@ -153,7 +153,7 @@ func TestFitShared(t *testing.T) {
 		assert.InDelta(t, law.B, f.Laws[i].B, 1e-4)
 		assert.InEpsilon(t, law.A, f.Laws[i].A, 1e-3)
 	}
-	_, low, high := f.Interval(steeper)
+	_, low, high := f.Interval(steeper, 0.95)
 	assert.InDelta(t, low, high, 1e-9)
 }
 
@@ -162,20 +162,20 @@ func TestFitShared(t *testing.T) {
 func TestFitSharedIntervals(t *testing.T) {
 	draw := rand.New(rand.NewPCG(3, 4))
 	f, _ := FitShared(sharedCurves(sharedTruth, 0.003, draw), true)
-	value, low, high := f.Interval(steeper)
+	value, low, high := f.Interval(steeper, 0.95)
 	assert.True(t, low < -0.1 && -0.1 < high && low < value && value < high && high < 0, "%v: %v to %v", value, low, high)
-	_, low, high = f.Interval(func(l SharedLaw) float64 { return l.E })
+	_, low, high = f.Interval(func(l SharedLaw) float64 { return l.E }, 0.95)
 	assert.True(t, 0 < low && low < sharedTruth.E && sharedTruth.E < high, "%v to %v", low, high)
 
 	f, _ = FitShared(sharedCurves(SharedLaw{0, sharedTruth.Laws}, 0.01, draw), true)
-	_, low, _ = f.Interval(func(l SharedLaw) float64 { return l.E })
+	_, low, _ = f.Interval(func(l SharedLaw) float64 { return l.E }, 0.95)
 	assert.Less(t, low, 0.05)
 
 	once := sharedCurves(sharedTruth, 0, draw)
 	once[0][1] = Runs{once[0][1].X[:1], once[0][1].Y[:1]}
 	f, ok := FitShared(once, true)
 	assert.True(t, ok)
-	_, low, _ = f.Interval(steeper)
+	_, low, _ = f.Interval(steeper, 0.95)
 	assert.True(t, math.IsNaN(low))
 }
 
@@ -200,35 +200,55 @@ func TestFitSharedCovers(t *testing.T) {
 	const times = 300
 	for range times {
 		f, _ := FitShared(sharedCurves(truth, 0.01, draw), false)
-		if _, low, high := f.Interval(steeper); low <= steeper(truth) && steeper(truth) <= high {
+		if _, low, high := f.Interval(steeper, 0.95); low <= steeper(truth) && steeper(truth) <= high {
 			held++
 		}
 	}
 	assert.InDelta(t, 0.94, float64(held)/times, 0.04)
 }
 
-// BenchmarkSharedLawFalseAlarms reports how often the rule of docs/protocol.md, part 5, finds two
-// exponents different that are equal:
+// BenchmarkSharedLawFalseAlarms reports how often the rule of docs/protocol.md, part 8, and the
+// earlier one of part 5, find two exponents different that are equal:
 //
 //	go test ./internal/stats -run - -bench FalseAlarms -benchtime 400x
 func BenchmarkSharedLawFalseAlarms(b *testing.B) {
-	draw, found := rand.New(rand.NewPCG(7, 8)), 0
-	for b.Loop() {
-		curves := sharedCurves(SharedLaw{0.9, []PowerLaw{{12, 0.25}, {11, 0.25}}}, 0.006, draw)
-		f, _ := FitShared(curves, true)
-		_, least, _ := f.Interval(func(l SharedLaw) float64 { return l.E })
-		_, low, high := f.Interval(steeper)
-		differ := low > 0 || high < 0
-		if differ && least == 0 {
-			f, _ = FitShared(curves, false)
-			_, low, high = f.Interval(steeper)
-			differ = low > 0 || high < 0
-		}
-		if differ {
-			found++
-		}
+	for _, truth := range []struct {
+		name  string
+		law   SharedLaw
+		noise float64
+	}{
+		{"E=0.9", SharedLaw{0.9, []PowerLaw{{12, 0.25}, {11, 0.25}}}, 0.006},
+		{"E=0.28", SharedLaw{0.28, []PowerLaw{{48, 0.286}, {44, 0.286}}}, 0.008},
+		{"E=0", SharedLaw{0, []PowerLaw{{33, 0.24}, {30.25, 0.24}}}, 0.008},
+	} {
+		b.Run(truth.name, func(b *testing.B) {
+			draw, part5, part8 := rand.New(rand.NewPCG(7, 8)), 0, 0
+			for b.Loop() {
+				curves := sharedCurves(truth.law, truth.noise, draw)
+				if differ(curves, 0.95) {
+					part5++
+				}
+				if differ(curves, DifferenceShare) {
+					part8++
+				}
+			}
+			b.ReportMetric(float64(part5)/float64(b.N), "part5/op")
+			b.ReportMetric(float64(part8)/float64(b.N), "part8/op")
+		})
 	}
-	b.ReportMetric(float64(found)/float64(b.N), "found/op")
+}
+
+// differ tells whether two exponents differ by the rule of DifferenceShare, with another share.
+func differ(curves [][]Runs, share float64) bool {
+	f, _ := FitShared(curves, true)
+	_, least, _ := f.Interval(func(l SharedLaw) float64 { return l.E }, 0.95)
+	_, low, high := f.Interval(steeper, share)
+	if found := low > 0 || high < 0; !found || least > 0 {
+		return found
+	}
+	f, _ = FitShared(curves, false)
+	_, low, high = f.Interval(steeper, share)
+	return low > 0 || high < 0
 }
 
 // paired are eight differences whose interval and p-value SciPy 1.16 has, too: bootstrap by BCa,

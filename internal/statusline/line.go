@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 )
@@ -45,6 +46,12 @@ func Columns(w io.Writer) int {
 		}
 	}
 	return 0
+}
+
+// Bar draws a share between 0 and 1 as "[====      ]", width characters between brackets.
+func Bar(share float64, width int) string {
+	filled := min(width, max(0, int(float64(width)*share)))
+	return "[" + strings.Repeat("=", filled) + strings.Repeat(" ", width-filled) + "]"
 }
 
 // Draw replaces the line's text, cut to the terminal's width.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/notebooks/internal/kernel"
 	"github.com/residua-go/residua/notebooks/internal/runner"
 )
@@ -84,7 +85,10 @@ func jupyter(ctx context.Context, root string, j *runner.Jupyter, args []string)
 // build builds the kernel with the go command that the variable GO of the Makefile names.
 func build(ctx context.Context, root string) error {
 	start := time.Now()
-	if err := kernel.Build(ctx, cmp.Or(os.Getenv("GO"), "go"), root); err != nil {
+	bar := commandline.NewProgress(commandline.Output{Stdout: os.Stdout, Stderr: os.Stderr}, "packages of the kernel compiled")
+	err := kernel.Build(ctx, cmp.Or(os.Getenv("GO"), "go"), root, bar.Show)
+	bar.End()
+	if err != nil {
 		return err
 	}
 	fmt.Printf("kernel built in %.1f s\n", time.Since(start).Seconds())

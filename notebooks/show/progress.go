@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/residua-go/residua/internal/statusline"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -59,6 +60,9 @@ func (t *training) Warn(line string) { fmt.Fprintln(os.Stderr, "warning: "+line)
 // Finish shows the number of steps done.
 func (t *training) Finish() { _ = t.line.end() }
 
+// barWidth is the number of characters of a loop's bar.
+const barWidth = 20
+
 // redraw is the shortest time between two updates.
 const redraw = 200 * time.Millisecond
 
@@ -96,7 +100,8 @@ func (l *line) step(done int, loss float64) error {
 	}
 	l.drawn = now
 	left := now.Sub(l.begun) * time.Duration(l.total-done) / time.Duration(max(1, done-l.first))
-	return l.draw(fmt.Sprintf("%s, loss %.4g, %v left", l.steps(), loss, left.Round(time.Second)))
+	bar := statusline.Bar(float64(done)/float64(l.total), barWidth)
+	return l.draw(fmt.Sprintf("%s %s, loss %.4g, %v left", bar, l.steps(), loss, left.Round(time.Second)))
 }
 
 func (l *line) end() error { return l.draw(l.steps()) }

@@ -2,6 +2,7 @@ package show
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,8 +44,8 @@ func TestALineOfProgressChangesInItsPlaceAndEndsTheSameEachTime(t *testing.T) {
 		*now = now.Add(100 * time.Millisecond)
 		require.NoError(t, l.step(done, 2.5))
 	}
-	require.Equal(t, "1 of 100 steps, loss 2.5, 10s left", d.texts[0])
-	require.Equal(t, "51 of 100 steps, loss 2.5, 5s left", d.texts[25])
+	require.Equal(t, "["+strings.Repeat(" ", 20)+"] 1 of 100 steps, loss 2.5, 10s left", d.texts[0])
+	require.Equal(t, "[==========          ] 51 of 100 steps, loss 2.5, 5s left", d.texts[25])
 	require.Equal(t, "100 of 100 steps", d.texts[len(d.texts)-1])
 	require.Len(t, d.texts, 51, "not more than five times a second")
 	require.Len(t, d.ids, 1)
@@ -59,7 +60,7 @@ func TestTrainingShowsWhereARunStands(t *testing.T) {
 	report.Step(trainer.Metrics{Step: 50, Loss: 1.25})
 	report.Note("a checkpoint")
 	report.Finish()
-	require.Equal(t, []string{"40 of 100 steps", "50 of 100 steps, loss 1.25, 5s left", "50 of 100 steps"}, d.texts)
+	require.Equal(t, []string{"40 of 100 steps", "[==========          ] 50 of 100 steps, loss 1.25, 5s left", "50 of 100 steps"}, d.texts)
 }
 
 func TestProgressOfLoopsFailsWhereNothingCanBeShown(t *testing.T) {

@@ -9,6 +9,15 @@ type Batches interface {
 	Next(tokens, targets []int32) error
 }
 
+// Counter is implemented by Batches whose micro-batches have different numbers of targets that all
+// count alike in a step, as those of conversations: the loss is the sum over the step's targets
+// divided by their number, however they are spread over micro-batches and ranks.
+type Counter interface {
+	// Targets returns the number of targets of each of the next n micro-batches, nil if those of
+	// each micro-batch are to be averaged first. It does not move on.
+	Targets(n int) []int
+}
+
 // BatchFunc is a function that implements Batches.
 type BatchFunc func(tokens, targets []int32) error
 

@@ -77,6 +77,9 @@ func (l *Learner) Gradient(ctx context.Context) (float64, error) {
 		compute = context.WithoutCancel(ctx)
 	}
 	first, n := l.share()
+	if err := l.countTargets(); err != nil {
+		return 0, err
+	}
 	if err := l.skip(first); err != nil {
 		return 0, err
 	}
@@ -100,6 +103,20 @@ func (l *Learner) Gradient(ctx context.Context) (float64, error) {
 	}
 	l.loss, l.ready = sum/float64(l.accumulate), true
 	return l.loss, nil
+}
+
+// countTargets makes each micro-batch of a step divide by its share of the step's targets, if the
+// batches are a Counter: their mean, by which Update goes, is then the mean over all targets.
+func (l *Learner) countTargets() error {
+	c, ok := l.batches.(Counter)
+	if !ok {
+		return nil
+	}
+	total := 0
+	for _, n := range c.Targets(l.accumulate) {
+		total += n
+	}
+	return loss.SetCount(l.program.Roots().Loss, float64(total)/float64(l.accumulate))
 }
 
 // finish turns the summed loss of this rank's micro-batches into the sum over all ranks.

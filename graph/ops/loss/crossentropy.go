@@ -93,6 +93,7 @@ type crossEntropy struct {
 // lossParts holds the two terms of the last run's loss.
 type lossParts struct {
 	crossEntropy, zLoss float64
+	count               float64            // see SetCount
 	device              graph.DeviceMemory // a lossStatus
 }
 
@@ -159,9 +160,25 @@ func runCrossEntropy[T kernel.Float](k crossEntropy, c graph.CallOf[T]) {
 	args := lossArgs[T](k.lossConfig, c)
 	args.DFeatures, _ = c.SecondaryOut(0)
 	args.DWeight, args.Accumulate = c.SecondaryOut(1)
+	args.Count = k.parts.count
 	ce, z := runLoss(c, args)
 	k.parts.crossEntropy, k.parts.zLoss = ce, z
 	c.Out()[0] = T(ce + z)
+}
+
+// SetCount makes the next runs of a CrossEntropy node, on the CPU, divide their sums over tokens by
+// n instead of by the number of their targets; 0 undoes that. The gradients of several runs whose
+// targets differ in number then add up to that of the mean over all their targets. For an Add node
+// it is about the first input, as Parts.
+func SetCount(loss *gorgonia.Node, n float64) error {
+	if k, ok := graph.PrimitiveOf(loss).(crossEntropy); ok {
+		k.parts.count = n
+		return nil
+	}
+	if terms := graph.Terms(loss); len(terms) > 0 {
+		return SetCount(terms[0], n)
+	}
+	return errors.Errorf("graph: SetCount: want a CrossEntropy node, got %s", graph.NameOf(loss))
 }
 
 // Parts returns the terms of a CrossEntropy node's last run: the cross-entropy without the

@@ -25,13 +25,17 @@ const (
 )
 
 // Build builds the kernel of the module at root below the module's folder build/notebooks, with the
-// named go command. Jupyter finds the kernel if JUPYTER_PATH contains JupyterPath. The error has
-// one line.
-func Build(ctx context.Context, goName, root string) error {
+// named go command, and calls progress for each package that is compiled: total counts those that
+// the interpreter and the notebooks need. Jupyter finds the kernel if JUPYTER_PATH contains
+// JupyterPath. The error has one line.
+func Build(ctx context.Context, goName, root string, progress func(done, total int)) error {
 	if err := writeSources(ctx, goName, root); err != nil {
 		return err
 	}
 	g := goCommand{name: goName, dir: filepath.Join(Folder(root), "gophernotes")}
+	if err := g.build(ctx, progress, append([]string{"./tables", "github.com/cosmos72/gomacro/imports"}, Packages()...)...); err != nil {
+		return err
+	}
 	if _, err := g.output(ctx, append([]string{"run", "./tables"}, Packages()...)...); err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ var program = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return kernel.Program(root), kernel.Build(context.Background(), "go", root)
+	return kernel.Program(root), kernel.Build(context.Background(), "go", root, func(int, int) {})
 })
 
 // start starts a kernel in the folder of the notebooks.

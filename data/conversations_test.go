@@ -1,0 +1,122 @@
+package data
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// conversations loads a file of conversations, without a validation split.
+func conversations(t *testing.T, name, text string) (*Corpus, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	return Load(t.Context(), Options{Source: DefaultConversations(), Paths: []string{path}, Split: "none"})
+}
+
+const threeConversations = `{"prompt": "ab", "response": "c"}
+{"prompt": "", "response": "defghi"}
+{"prompt": "j", "response": "kl", "more": 1}
+`
+
+// TestConversationsFillRows: each row has whole conversations and then BOS; targets are the
+// response and its end.
+func TestConversationsFillRows(t *testing.T) {
+	for _, name := range []string{"a.jsonl", "a.json", "a.ndjson"} {
+		c, err := conversations(t, name, threeConversations)
+		require.NoError(t, err)
+		assert.Equal(t, 3, c.Train.Documents)
+		assert.EqualValues(t, len("cdefghikl"), c.Train.TextBytes, "of the responses")
+		packed, err := c.Pack(9, false)
+		require.NoError(t, err)
+		const bos = 256
+		assert.Equal(t, []int32{
+			bos, 'a', 'b', 'c', bos, bos, bos, bos, bos,
+			bos, 'd', 'e', 'f', 'g', 'h', 'i', bos, bos,
+			bos, 'j', 'k', 'l', bos, bos, bos, bos, bos,
+			bos}, packed.Train.Tokens.IDs())
+		targets := make([]int32, packed.Train.Tokens.Len())
+		packed.Train.Tokens.copyTargets(targets)
+		assert.Equal(t, []int32{
+			-1, -1, -1, 'c', bos, -1, -1, -1, -1,
+			-1, 'd', 'e', 'f', 'g', 'h', 'i', bos, -1,
+			-1, -1, 'k', 'l', bos, -1, -1, -1, -1,
+			-1}, targets)
+		assert.Empty(t, packed.Notes)
+		two, err := c.Pack(14, false)
+		require.NoError(t, err)
+		assert.Equal(t, 2*14+1, two.Train.Tokens.Len(), "two conversations in the first row")
+	}
+}
+
+// TestLongConversationsAreLeftOutOrCut: never in a prompt.
+func TestLongConversationsAreLeftOutOrCut(t *testing.T) {
+	c, err := conversations(t, "a.jsonl", threeConversations+`{"prompt": "a long prompt", "response": "x"}`)
+	require.NoError(t, err)
+	packed, err := c.Pack(6, false)
+	require.NoError(t, err)
+	assert.Equal(t, 2*6+1, packed.Train.Tokens.Len())
+	assert.Equal(t, []string{"data.path: 2 conversations of more than 6 tokens left out: raise model.seq, or set data.cut"}, packed.Notes)
+	packed, err = c.Pack(6, true)
+	require.NoError(t, err)
+	assert.Equal(t, 3*6+1, packed.Train.Tokens.Len())
+	assert.Equal(t, []int32{256, 'd', 'e', 'f', 'g', 'h'}, packed.Train.Tokens.Slice(6, 12).IDs())
+	assert.Equal(t, []string{"data.path: 1 conversation of more than 6 tokens left out: raise model.seq, or set data.cut",
+		"data.cut: 1 response of more than 6 tokens cut short"}, packed.Notes)
+	_, err = c.Pack(1, true)
+	assert.ErrorContains(t, err, "want a conversation of at most 1 tokens, got none in 4")
+}
+
+// TestWrongConversationsAreNamed by file and line.
+func TestWrongConversationsAreNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"prompt": "a", "response": ""}`:        `a.jsonl:2: field "response": want a response to learn, got an empty one`,
+		`{"prompt": "a", "response": null}`:      `a.jsonl:2: field "response": want a response to learn, got an empty one`,
+		`{"prompt": "a", "answer": "b"}`:         `a.jsonl:2: want the fields "prompt" and "response", got an object with the fields ["answer" "prompt"]`,
+		`{"prompt": 3, "response": "b"}`:         `a.jsonl:2: field "prompt": want a string, got 3`,
+		`{"prompt": "a\u0000", "response": "b"}`: `a.jsonl:2: want text, got a NUL at byte 1`,
+		`["a"]`:                                  `a.jsonl:2: invalid JSON`,
+	} {
+		_, err := conversations(t, "a.jsonl", `{"prompt": "q", "response": "r"}`+"\n"+text)
+		assert.ErrorContains(t, err, want)
+	}
+	_, err := Load(t.Context(), Options{Source: DefaultConversations(), Paths: []string{"x"}, Split: "tail"})
+	assert.ErrorContains(t, err, "want hash, hash/N or none for source conversations")
+}
+
+// TestPackedRowsComeOnceAnEpoch, in an order that the seed decides, whatever the batch.
+func TestPackedRowsComeOnceAnEpoch(t *testing.T) {
+	c, err := conversations(t, "a.jsonl", threeConversations)
+	require.NoError(t, err)
+	packed, err := c.Pack(9, false)
+	require.NoError(t, err)
+	first := func(batch, rows int, seed uint64) (all []int32, counts []int) {
+		b, err := NewBatcher(packed.Train.Tokens, batch, 9, seed)
+		require.NoError(t, err)
+		counts = b.Targets(rows / batch)
+		inputs, targets := make([]int32, batch*9), make([]int32, batch*9)
+		for range rows / batch {
+			require.NoError(t, b.Next(inputs, targets))
+			for row := range batch {
+				all = append(all, inputs[row*9+1])
+			}
+		}
+		return all, counts
+	}
+	one, counts := first(1, 300, 1)
+	for epoch := range slices.Chunk(one, 3) {
+		assert.ElementsMatch(t, []int32{'a', 'd', 'j'}, epoch)
+	}
+	three, sums := first(3, 300, 1)
+	assert.Equal(t, one, three)
+	assert.Equal(t, slices.Repeat([]int{2 + 7 + 3}, 100), sums)
+	for i, n := range counts {
+		assert.Equal(t, map[int32]int{'a': 2, 'd': 7, 'j': 3}[one[i]], n)
+	}
+	other, _ := first(1, 300, 2)
+	assert.NotEqual(t, one, other)
+}

@@ -1,0 +1,48 @@
+package trainer_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/trainer"
+)
+
+// TestResponsesCountAlikeInAStep: a run on conversations whose steps have one micro-batch of four
+// rows has the losses and the weights of one whose steps have four of one row.
+func TestResponsesCountAlikeInAStep(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "questions.jsonl")
+	var lines strings.Builder
+	for i := range 60 { // responses of different lengths
+		fmt.Fprintf(&lines, `{"prompt": "%d?", "response": "%s"}`+"\n", i, strings.Repeat("ab", 1+i%7))
+	}
+	require.NoError(t, os.WriteFile(path, []byte(lines.String()), 0o644))
+	run := func(name string, sets ...string) (losses []float64, weights []float32) {
+		out := filepath.Join(dir, name)
+		r := tiny(t, path, out, append([]string{"data.source=conversations", "data.split=hash/5", "train.steps=6", "model.seq=24", "model.dropout=0"}, sets...)...)
+		require.True(t, r.Data.MaskDocuments)
+		result := train(t, r, trainer.Options{})
+		lines, err := trainer.ReadMetrics(out)
+		require.NoError(t, err)
+		for _, m := range lines {
+			losses = append(losses, float64(m.Loss))
+		}
+		losses = append(losses, result.Final.Loss)
+		model, err := checkpoint.ReadModel(filepath.Join(result.Checkpoint, checkpoint.ModelFile))
+		require.NoError(t, err)
+		for _, p := range model.Tensors {
+			weights = append(weights, p.Data.([]float32)...)
+		}
+		return losses, weights
+	}
+	losses, weights := run("whole", "train.batch=4", "train.accumulate=1")
+	parts, others := run("parts", "train.batch=1", "train.accumulate=4")
+	require.InDeltaSlice(t, losses, parts, 1e-6)
+	require.InDeltaSlice(t, weights, others, 1e-5)
+}
