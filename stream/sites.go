@@ -162,16 +162,18 @@ func (v *Vector) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
 	return from.Normal, from
 }
 
-// WriteFeatures writes y, after the site's norm and times the residual scale if there are any.
+// WriteFeatures writes y, changed by the section writes, then by the site's norm and times the
+// residual scale, if there are any.
 func (v *Vector) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) State {
 	from, _ := link.(Reading)
+	y = v.c.Common.Written(at, y)
 	if v.posts != nil {
 		y = v.posts[at.Index].Forward(v.Hook(at, rawSuffix, y)) // [T, D]
 	}
 	if c := v.c.Blocks.ResidualScale; c != 0 {
 		y = elementwise.Scale(v.b, y, c)
 	}
-	return v.steps.Write(s, at, from, v.c.Common.Written(at, y))
+	return v.steps.Write(s, at, from, y)
 }
 
 // read reads the state by the stream's Steps and normalises what it gets.
