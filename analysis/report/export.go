@@ -78,7 +78,7 @@ type ExportedActivation struct {
 // PyTorch read: a safetensors file whose metadata has "axes" and "tokens" as JSON, and a folder
 // of .npy files. Each is written whole or not at all. Without files it lists the activations.
 func (o Export) Run(ctx context.Context, m *Model) (*Report, error) {
-	rows, note, err := o.Texts.corpus(ctx, m, o.BOS)
+	rows, note, err := o.Texts.Read(ctx, m, o.BOS)
 	if err != nil {
 		return nil, err
 	}

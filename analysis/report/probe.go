@@ -108,7 +108,7 @@ func (o Probe) Run(ctx context.Context, m *Model) (*Report, error) {
 		}
 		o.Rows = min(probeRows, len(text)/m.Spec.Seq)
 	}
-	rows, note, err := o.Texts.corpus(ctx, m, nil)
+	rows, note, err := o.Texts.Read(ctx, m, nil)
 	if err != nil {
 		return nil, err
 	}
