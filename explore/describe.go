@@ -90,7 +90,8 @@ func (e *Explorer) describe() error {
 // openingTokens is the largest number of tokens of the prompt with which the page opens.
 const openingTokens = 32
 
-// opening returns the beginning of the first document in a text, of at most the given number of tokens.
+// opening returns the beginning of the first document in a text, of at most the given number of
+// tokens.
 func opening(t data.Tokenizer, text []int32, most int) string {
 	for len(text) > 0 && text[0] == t.BOS() {
 		text = text[1:]

@@ -213,9 +213,9 @@ func (e *Exported) Figures() []figure.Figure {
 	return []figure.Figure{b}
 }
 
-// encodeNPY writes an array of float32 or int32 in numpy's format, version 1.0: a magic string, the length
-// of a header, the header (a Python literal, padded so that the data begin at a multiple of 64
-// bytes), the data in little-endian order, the last axis fastest. See
+// encodeNPY writes an array of float32 or int32 in numpy's format, version 1.0: a magic string, the
+// length of a header, the header (a Python literal, padded so that the data begin at a multiple of
+// 64 bytes), the data in little-endian order, the last axis fastest. See
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
 func encodeNPY(w io.Writer, a checkpoint.Tensor) error {
 	shape := ""

@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// flagNames are the flags of each command; all but theory have -checkpoint, -over and -threads before
-// them, all -json and -out after them.
+// flagNames are the flags of each command; all but theory have -checkpoint, -over and -threads
+// before them, all -json and -out after them.
 var flagNames = map[string]string{
 	"attribute":  "prompt ids bos token target against layer head top prompts",
 	"lens":       "prompt ids bos token target tuned tuned-file data tuned-tokens tuned-steps",
