@@ -28,7 +28,7 @@ var flagNames = map[string]string{
 	"rotation":   "prompt ids bos seeds seed steps",
 	"subspaces":  "",
 	"ablate":     "prompt ids bos token target against rows with restore blocks names at top prompts",
-	"patch":      "prompt ids bos corrupt corrupt-ids method token target against top prompts",
+	"patch":      "prompt ids bos corrupt corrupt-ids method names token target against top prompts",
 	"paths":      "prompt ids bos rows heads prompts",
 	"memory":     "prompt ids bos seeds seed",
 	"mixing":     "prompt ids bos seed",
