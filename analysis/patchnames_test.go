@@ -15,7 +15,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestPatchNames: the effect at a token of feed-forwards' writes and of queries is that of a run
+// TestPatchNames: the effect at a token of feed-forwards' writes and of queries is what a run gives
 // whose hook writes the clean run's entries there by a plain loop; by gradients it is near for a
 // prompt that hardly differs.
 func TestPatchNames(t *testing.T) {
