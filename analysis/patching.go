@@ -56,6 +56,22 @@ func PatchHeads(ctx context.Context, store *graph.Store, c models.Spec, clean, c
 	return headPlaces(c).patch(ctx, store, c, clean, corrupt, m)
 }
 
+// PatchNames patches activations that names or globs say at each token, such as
+// blocks.*.feedforward.write or blocks.2.attention.q: one row for each activation, one column for
+// each token. With byGradient it does so to first order, as AttributionPatchStream does.
+func PatchNames(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric, byGradient bool, names ...string) (*Patching, error) {
+	r, err := cache.ForRow(store, c, clean, names...)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	p := places{title: "Patching activations", rows: "activation", axis: graph.TokenAxis, columns: len(clean), names: r.Names()}
+	if byGradient {
+		return p.attribute(ctx, store, c, clean, corrupt, m)
+	}
+	return p.patch(ctx, store, c, clean, corrupt, m)
+}
+
 func headPlaces(c models.Spec) places {
 	return places{title: "Patching heads", rows: "layer", axis: stream.HeadPart, columns: c.HeadCount(), names: headActivations(c)}
 }

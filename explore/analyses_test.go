@@ -59,7 +59,7 @@ func (c client) analyse(name, body string) (a analysed) {
 // TestAnalyses: every analysis that is listed answers with tables and figures; the others say what
 // the model's stream lacks.
 func TestAnalyses(t *testing.T) {
-	quick := map[string]string{"rotation": `"steps": 0, "seeds": 1`, "memory": `"seeds": 2`, "basis": `"controls": 1`, "steer": `"toward": "ab", "tokens": 2`, "patch": `"prompt": "line", "corrupt": "lime"`}
+	quick := map[string]string{"rotation": `"steps": 0, "seeds": 1`, "memory": `"seeds": 2`, "basis": `"controls": 1`, "probe": `"prompts": ["ab c", "1 d", "e f", "2g", "h i j"], "names": ["embedding.out"]`, "steer": `"toward": "ab", "tokens": 2`, "patch": `"prompt": "line", "corrupt": "lime"`}
 	ours, err := report.Analyses(models.Standard())
 	require.NoError(t, err)
 	c := texts(t)

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -22,9 +23,10 @@ type Description struct {
 	Vocab     int          `json:"vocab"`
 	Tokens    int          `json:"tokens"` // limit for a prompt and its text together
 	Tokenizer bool         `json:"tokenizer"`
-	BOS       bool         `json:"bos"`     // whether a prompt is read after the token that begins documents, unless a request says otherwise
-	Sites     []Activation `json:"sites"`   // activations that can be changed, in the order of the run
-	Writers   []Writer     `json:"writers"` // writers to the stream, in the order of the run
+	Prompt    string       `json:"prompt,omitempty"` // the beginning of the model's validation text; "": it has none
+	BOS       bool         `json:"bos"`              // whether a prompt is read after the token that begins documents, unless a request says otherwise
+	Sites     []Activation `json:"sites"`            // activations that can be changed, in the order of the run
+	Writers   []Writer     `json:"writers"`          // writers to the stream, in the order of the run
 }
 
 // Activation is a named tensor that can be changed.
@@ -70,6 +72,9 @@ func (e *Explorer) describe() error {
 	m := r.Model()
 	e.about = Description{Name: e.options.Name, Stream: e.spec.Stream.Name(), Sizes: models.Sizes(e.spec.Stream), Layers: e.spec.Depth(),
 		Heads: e.spec.HeadCount(), Vocab: e.spec.Vocab, Tokens: e.options.Tokens, Tokenizer: e.tokenizer != nil, BOS: e.tokenizer != nil && data.AddsBOS(e.tokenizer)}
+	if text, err := e.model.Text(context.Background(), nil, 2*openingTokens); err == nil && e.tokenizer != nil {
+		e.about.Prompt = opening(e.tokenizer, text, min(openingTokens, e.options.Tokens/2))
+	}
 	e.sites = map[string]cache.Activation{}
 	for _, a := range m.Builder().Activations() {
 		if !slices.Contains(names, a.Name) {
@@ -80,6 +85,21 @@ func (e *Explorer) describe() error {
 	}
 	e.describeWriters(m.Writers(), m.Builder().ActivationNames())
 	return nil
+}
+
+// openingTokens is the largest number of tokens of the prompt with which the page opens.
+const openingTokens = 32
+
+// opening returns the beginning of the first document in a text, of at most the given number of
+// tokens.
+func opening(t data.Tokenizer, text []int32, most int) string {
+	for len(text) > 0 && text[0] == t.BOS() {
+		text = text[1:]
+	}
+	if end := slices.Index(text, t.BOS()); end >= 0 {
+		text = text[:end]
+	}
+	return strings.ToValidUTF8(t.Decode(text[:min(len(text), most)]), "")
 }
 
 // describeWriters lists writers in the order of the run.

@@ -3,6 +3,7 @@ package cache
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/analysis/check"
-	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 )
 
@@ -26,11 +26,17 @@ type Activation struct {
 // MarshalJSON writes null for values that are not finite, such as scores of keys that a query does
 // not see.
 func (a Activation) MarshalJSON() ([]byte, error) {
+	values := make([]*float64, len(a.Values))
+	for i, v := range a.Values {
+		if !math.IsInf(v, 0) && !math.IsNaN(v) {
+			values[i] = &a.Values[i]
+		}
+	}
 	type plain Activation
 	return json.Marshal(struct {
 		plain
-		Values figure.Numbers `json:"values"`
-	}{plain(a), a.Values})
+		Values []*float64 `json:"values"`
+	}{plain(a), values})
 }
 
 // At chooses entries of an activation: an index for some of its axes, all entries of the

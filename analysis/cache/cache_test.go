@@ -1,7 +1,9 @@
 package cache_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -350,4 +352,11 @@ func TestRowsOfTheirOwnInterventions(t *testing.T) {
 			assert.ErrorIs(t, err, cache.NotKeptError{Name: "blocks.1.attention.heads"})
 		})
 	}
+}
+
+// TestActivationInJSON: values that are not finite are null.
+func TestActivationInJSON(t *testing.T) {
+	text, err := json.Marshal(cache.Activation{Name: "a", Axes: []string{"token"}, Shape: []int{3}, Values: []float64{1, math.Inf(-1), 0.5}})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"name": "a", "axes": ["token"], "shape": [3], "values": [1, null, 0.5]}`, string(text))
 }

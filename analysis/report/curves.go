@@ -21,8 +21,8 @@ type Curve struct {
 // Followed is an Analysis whose numbers Over follows.
 type Followed interface {
 	Analysis
-	// Curves returns numbers of a report of the analysis on the model, with the same names and units
-	// at each step. It returns an error if the settings leave open what is measured at each step.
+	// Curves returns numbers of a report of the analysis on the model, with the same names and
+	// units at each step. It returns an error if the settings leave open what is measured.
 	Curves(m *Model, r *Report) ([]Curve, error)
 }
 
@@ -117,8 +117,8 @@ func (o *OverSteps) table(of []StepCurve) figure.Table {
 	return t
 }
 
-// Figures returns the curves that change most over the steps, on a logarithmic axis that has a place
-// for step 0.
+// Figures returns the curves that change most over the steps, on a logarithmic axis on which step 0
+// has a place.
 func (o *OverSteps) Figures() []figure.Figure {
 	l := figure.Lines{Title: o.table(o.largest()).Title, XLabel: "step + 1", YLabel: o.Unit, LogX: true}
 	var x figure.Numbers

@@ -78,7 +78,7 @@ type ExportedActivation struct {
 // PyTorch read: a safetensors file whose metadata has "axes" and "tokens" as JSON, and a folder
 // of .npy files. Each is written whole or not at all. Without files it lists the activations.
 func (o Export) Run(ctx context.Context, m *Model) (*Report, error) {
-	rows, note, err := o.Texts.corpus(ctx, m, o.BOS)
+	rows, note, err := o.Texts.Read(ctx, m, o.BOS)
 	if err != nil {
 		return nil, err
 	}
@@ -213,9 +213,9 @@ func (e *Exported) Figures() []figure.Figure {
 	return []figure.Figure{b}
 }
 
-// encodeNPY writes an array of float32 or int32 in numpy's format, version 1.0: a magic string, the length
-// of a header, the header (a Python literal, padded so that the data begin at a multiple of 64
-// bytes), the data in little-endian order, the last axis fastest. See
+// encodeNPY writes an array of float32 or int32 in numpy's format, version 1.0: a magic string, the
+// length of a header, the header (a Python literal, padded so that the data begin at a multiple of
+// 64 bytes), the data in little-endian order, the last axis fastest. See
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
 func encodeNPY(w io.Writer, a checkpoint.Tensor) error {
 	shape := ""

@@ -191,7 +191,7 @@ func (m *Model) lossCurve(ctx context.Context) ([]Curve, error) {
 	if err != nil || n == 0 {
 		return nil, ctx.Err()
 	}
-	rows, err := m.validationRows(ctx, n)
+	rows, err := m.ValidationRows(ctx, n)
 	if err != nil {
 		return nil, err
 	}

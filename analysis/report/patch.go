@@ -12,6 +12,8 @@ import (
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
 )
 
 // Patch measures which activations carry the difference between two prompts. Its fields say from
@@ -22,6 +24,7 @@ type Patch struct {
 	CorruptIDs data.IDs `yaml:"corrupt_ids" help:"patch into the run on token ids <1,2,3>, as many as -ids"`
 	// Method is PatchActivation where it is "".
 	Method   PatchMethod `yaml:"method" default:"activation" choices:"activation, attribution" help:"find effects by <M>: activation, a run each, or attribution, all to first order by one gradient"`
+	Names    []string    `yaml:"names" help:"patch the activations of name or glob <G>, such as blocks.*.feedforward.write or blocks.2.attention.q, token by token, instead of the stream; may be repeated"`
 	Contrast             // Target: by default the likeliest answer to Prompt; Against: that to the corrupt prompt
 	Top      int         `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest effects"` // 0: 20
 	// Pairs replace Prompt and Corrupt. The effects of heads, and of the stream at the measured
@@ -84,7 +87,11 @@ func (o Patch) Run(ctx context.Context, m *Model) (*Report, error) {
 	if o.Method == PatchAttribution {
 		share += " To first order: gradient at the corrupt run times the activations' difference."
 	}
-	r.sweep(m, "stream", "The stream, token by token", "The stream after a sublayer, at one token, is put back to what the clean prompt gave."+share, p.clean, o.Top)(stream, nil)
+	heading, what := "The stream, token by token", "The stream after a sublayer"
+	if len(o.Names) > 0 {
+		heading, what = "Named activations, token by token", "An activation"
+	}
+	r.sweep(m, "stream", heading, what+", at one token, is put back to what the clean prompt gave."+share, p.clean, o.Top)(stream, nil)
 	r.sweep(m, "heads", "Heads", "A head's output, at all tokens, is put back to what the clean prompt gave."+share, nil, o.Top)(p.heads, nil)
 	return r, nil
 }
@@ -101,6 +108,11 @@ func (o Patch) run(ctx context.Context, m *Model) (p patched, err error) {
 	ofStream, ofHeads := analysis.PatchStream, analysis.PatchHeads
 	if o.Method == PatchAttribution {
 		ofStream, ofHeads = analysis.AttributionPatchStream, analysis.AttributionPatchHeads
+	}
+	if len(o.Names) > 0 {
+		ofStream = func(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, metric analysis.Metric) (*analysis.Patching, error) {
+			return analysis.PatchNames(ctx, store, c, clean, corrupt, metric, o.Method == PatchAttribution, o.Names...)
+		}
 	}
 	if p.clean, p.corrupt, err = o.prompts(m); err != nil {
 		return p, err

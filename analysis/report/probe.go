@@ -103,12 +103,12 @@ const probeRows = 64
 func (o Probe) Run(ctx context.Context, m *Model) (*Report, error) {
 	if !o.Texts.given() && m.Text != nil {
 		text, err := m.Text(ctx, nil, 0)
-		if err != nil {
-			return nil, err
+		if err := cmp.Or(ctx.Err(), err); err != nil {
+			return nil, check.Value("rows", "a model with a validation text, or prompts", err)
 		}
 		o.Rows = min(probeRows, len(text)/m.Spec.Seq)
 	}
-	rows, note, err := o.Texts.corpus(ctx, m, nil)
+	rows, note, err := o.Texts.Read(ctx, m, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (m *Model) texts(ctx context.Context, p Prompt, prompts Prompts, rows, leas
 	case prompts != nil && rows != 0:
 		return nil, check.Value("rows", "rows of validation text, or a list of prompts", "both")
 	case rows != 0:
-		return m.validationRows(ctx, rows)
+		return m.ValidationRows(ctx, rows)
 	}
 	var texts [][]int32
 	for i, text := range prompts {
@@ -46,9 +46,9 @@ func (m *Model) read(ctx context.Context, p Prompt, prompts Prompts, rows int) (
 	return [][]int32{prompt}, prompt, err
 }
 
-// validationRows returns n rows of the model's validation text, as long as rows in training and
+// ValidationRows returns n rows of the model's validation text, as long as rows in training and
 // evenly spread over the text. They begin in the middle of documents, as rows in training do.
-func (m *Model) validationRows(ctx context.Context, n int) (rows [][]int32, err error) {
+func (m *Model) ValidationRows(ctx context.Context, n int) (rows [][]int32, err error) {
 	text, from, err := m.validationText(ctx, n)
 	for _, at := range from {
 		rows = append(rows, text[at:][:m.Spec.Seq])
@@ -56,7 +56,7 @@ func (m *Model) validationRows(ctx context.Context, n int) (rows [][]int32, err 
 	return rows, err
 }
 
-// validationText returns the model's validation text and where the rows of validationRows begin.
+// validationText returns the model's validation text and where the rows of ValidationRows begin.
 func (m *Model) validationText(ctx context.Context, n int) (text []int32, from []int, err error) {
 	if m.Text == nil {
 		return nil, nil, check.Value("rows", "a model with a validation text", m.Name+", which has none")

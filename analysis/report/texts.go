@@ -18,9 +18,9 @@ type Texts struct {
 // given tells whether a text is chosen.
 func (o Texts) given() bool { return o.Rows > 0 || len(o.Data) > 0 || o.Prompts != nil }
 
-// corpus returns the rows of the text that is chosen, with a note; none if no text is chosen. A
+// Read returns the rows of the text that is chosen, with a note; none if no text is chosen. A
 // prompt is a document, and so is what the token that begins documents begins.
-func (o Texts) corpus(ctx context.Context, m *Model, bos *bool) (rows []corpus.Row, note string, err error) {
+func (o Texts) Read(ctx context.Context, m *Model, bos *bool) (rows []corpus.Row, note string, err error) {
 	chosen := 0
 	for _, is := range []bool{o.Rows > 0, len(o.Data) > 0, o.Prompts != nil} {
 		if is {

@@ -61,6 +61,9 @@ func sizes(stream string) []string {
 	return sets
 }
 
+// mixes is a stream that mixes what was written.
+const mixes = "hyper"
+
 // quick are flags that make a command's work small.
 func quick(name string) []string {
 	return map[string][]string{

@@ -33,7 +33,7 @@ func followed(t *testing.T, args ...string) map[string]*report.OverSteps {
 // TestOver: each analysis that can be followed has the same curves at all steps, the loss among
 // them, and the others are refused by name.
 func TestOver(t *testing.T) {
-	matrix, hyper := logged(t, "matrix"), logged(t, "hyper")
+	matrix, mixing := logged(t, "matrix"), logged(t, mixes)
 	for _, c := range []struct {
 		args  string
 		units int
@@ -45,7 +45,7 @@ func TestOver(t *testing.T) {
 		t.Run(c.args, func(t *testing.T) {
 			run := matrix
 			if c.args == "mixing" {
-				run = hyper
+				run = mixing
 			}
 			found := followed(t, append(strings.Fields(c.args), "-over", run)...)
 			require.Len(t, found, c.units+1)

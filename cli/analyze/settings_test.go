@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// flagNames are the flags of each command; all but theory have -checkpoint, -over and -threads before
-// them, all -json and -out after them.
+// flagNames are the flags of each command; all but theory have -checkpoint, -over and -threads
+// before them, all -json and -out after them.
 var flagNames = map[string]string{
 	"attribute":  "prompt ids bos token target against layer head top prompts",
 	"lens":       "prompt ids bos token target tuned tuned-file data tuned-tokens tuned-steps",
@@ -28,7 +28,7 @@ var flagNames = map[string]string{
 	"rotation":   "prompt ids bos seeds seed steps",
 	"subspaces":  "",
 	"ablate":     "prompt ids bos token target against rows with restore blocks names at top prompts",
-	"patch":      "prompt ids bos corrupt corrupt-ids method token target against top prompts",
+	"patch":      "prompt ids bos corrupt corrupt-ids method names token target against top prompts",
 	"paths":      "prompt ids bos rows heads prompts",
 	"memory":     "prompt ids bos seeds seed",
 	"mixing":     "prompt ids bos seed",

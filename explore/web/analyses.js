@@ -22,7 +22,8 @@ function showSettings() {
 const none = /^(0|""|null|false)?$/; // defaults not worth showing
 
 function settingField(box, key, value) {
-  const label = html(box, "label", { title: key.help.replace(/[<>]/g, "") }, `${key.name.replace(/_/g, " ")} `);
+  const setting = html(box, "div", { class: "setting" }), label = html(setting, "label", {}, `${key.name.replace(/_/g, " ")} `);
+  html(setting, "small", {}, key.help.replace(/[<>]/g, ""));
   if (key.type === "true or false") {
     const select = html(label, "select", { "data-key": key.name, "data-type": key.type });
     for (const text of ["", "true", "false"]) html(select, "option", { value: text }, text || "default");

@@ -91,7 +91,7 @@ async function begin() {
   document.title = `${m.name}: live explorer`;
   byID("about").textContent = `${m.stream} stream (${m.sizes.join(" ")}), ${m.layers} layers of ${m.heads} heads, ${m.vocab} token ids, up to ${m.tokens} tokens`;
   if (!m.tokenizer) byID("prompt-label").textContent = `Token ids below ${m.vocab}, apart by spaces or commas (the model has no tokenizer)`;
-  if (!byID("prompt").defaultValue) byID("prompt").defaultValue = m.tokenizer ? "\tif err != nil {\n\t\treturn" : "1 2 3";
+  if (!byID("prompt").defaultValue) byID("prompt").defaultValue = m.tokenizer ? m.prompt || "\tif err != nil {\n\t\treturn" : "1 2 3";
   byID("begins").hidden = !m.tokenizer;
   byID("tokens").defaultValue = Math.min(byID("tokens").valueAsNumber, Math.floor(m.tokens / 2));
   readAddress();

@@ -73,23 +73,25 @@ var allowed = map[string][]string{
 	"cli/generate":      commandImports("generate/chat"),
 	"cli/convert":       commandImports(),
 	"cli/models":        commandImports("internal/roofline"),
-	"cli/serve":         commandImports("generate/chat", "serve", "explore", "analysis", "analysis/memory", "analysis/numerics", "analysis/page", "analysis/report", "analysis/theory"),
-	"cli/analyze":       commandImports("analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory"),
+	"cli/serve":         commandImports("generate/chat", "serve", "explore", "analysis", "analysis/memory", "analysis/numerics", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/report", "analysis/theory"),
+	"cli/analyze":       commandImports("analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/report", "analysis/theory"),
 	"cli/create":        commandImports(),
 	"cli/compare":       commandImports("experiment", "experiment/bench", "analysis/page"),
 	"cli/experiment":    commandImports("experiment", "experiment/bench", "analysis/page"),
-	"cli/tour":          commandImports("data/parquet", "experiment", "experiment/bench", "cli/report", "analysis", "analysis/memory", "analysis/numerics", "analysis/page", "analysis/report", "analysis/theory"),
+	"cli/tour":          commandImports("data/parquet", "experiment", "experiment/bench", "cli/report", "analysis", "analysis/memory", "analysis/numerics", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/report", "analysis/theory"),
 	"cli/report":        commandImports("experiment", "experiment/bench", "analysis/page"),
-	"cli":               commandImports("generate/chat", "distributed/mpi", "data/parquet", "cli/prepare", "internal/roofline", "cli/experiment", "eval/tasks", "experiment/bench", "cli/bench", "experiment", "cli/compare", "cli/report", "cli/tour", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory", "cli/train", "cli/eval", "cli/generate", "cli/convert", "cli/create", "cli/models", "serve", "explore", "cli/serve", "cli/analyze"),
+	"cli":               commandImports("generate/chat", "distributed/mpi", "data/parquet", "cli/prepare", "internal/roofline", "cli/experiment", "eval/tasks", "experiment/bench", "cli/bench", "experiment", "cli/compare", "cli/report", "cli/tour", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/report", "analysis/theory", "cli/train", "cli/eval", "cli/generate", "cli/convert", "cli/create", "cli/models", "serve", "explore", "cli/serve", "cli/analyze"),
 
 	"experiment":          experimentImports("experiment/bench"),
 	"experiment/bench":    {"distributed", "trainer/learner", "pretrained", "eval", "runconfig", "configs", "generate", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint", "optim", "figure"},
 	"experiment/gpucheck": experimentImports("experiment/bench"),
 
-	"explore": {"analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/page", "analysis/report", "analysis/blocks", "analysis/mixing", "analysis/theory", "distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"explore": {"analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/report", "analysis/blocks", "analysis/mixing", "analysis/theory", "distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
 	"analysis/theory": {"analysis/numerics", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
-	"analysis/report": {"analysis/blocks", "pretrained", "eval", "runconfig", "configs", "generate", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "distributed", "trainer/learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"analysis/corpus": {"analysis/cache", "analysis/check", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
+	"analysis/probe":  {"analysis/numerics", "analysis/check"},
+	"analysis/report": {"analysis/corpus", "analysis/probe", "analysis/blocks", "pretrained", "eval", "runconfig", "configs", "generate", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "distributed", "trainer/learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 }
 
 // commandImports returns what every command may import, followed by others.

@@ -17,10 +17,10 @@ type attentionStage struct {
 	stage kernel.AttentionStage
 }
 
-// Rotate rotates queries and keys as Causal does before it multiplies them (Su et al. 2021, RoFormer,
-// eq. 15): qkv [T, (H+2*KV)*Dh], and so is the result, which Causal, Pattern and Scores then read
-// with a RopeBase of 0. It and the other stages run on the CPU only, for code that looks at the
-// inside of attention.
+// Rotate rotates queries and keys as Causal does before it multiplies them (Su et al. 2021,
+// RoFormer, eq. 15): qkv [T, (H+2*KV)*Dh], and so is the result, which Causal, Pattern and Scores
+// then read with a RopeBase of 0. It and the other stages run on the CPU only, for code that looks
+// at the inside of attention.
 func Rotate(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 	return o.stage(b, kernel.StageRotate, qkv)
 }
