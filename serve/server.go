@@ -127,6 +127,7 @@ func (s *Server) routes() http.Handler {
 		mux.Handle(path, s.measured(path, s.protected(s.admitted(s.method(method, h)))))
 	}
 	api("/v1/completions", http.MethodPost, s.completions)
+	api("/v1/chat/completions", http.MethodPost, s.chats)
 	api("/v1/models", http.MethodGet, s.listModels)
 	api("/v1/models/{name...}", http.MethodGet, s.showModel)
 	api("/tokenize", http.MethodPost, s.tokenize)
@@ -193,7 +194,7 @@ func (s *Server) protected(h http.Handler) http.Handler {
 }
 
 func notFound(w http.ResponseWriter, r *http.Request) {
-	writeError(w, invalid("", "nothing is at %s: want /v1/completions, /v1/models, /tokenize, /detokenize, /tokenizer_info, /metrics, /healthz or /readyz", r.URL.Path).with(http.StatusNotFound, "not_found"))
+	writeError(w, invalid("", "nothing is at %s: want /v1/completions, /v1/chat/completions, /v1/models, /tokenize, /detokenize, /tokenizer_info, /metrics, /healthz or /readyz", r.URL.Path).with(http.StatusNotFound, "not_found"))
 }
 
 // readyz answers 200 if a completion would be worked on now. A Server has its models from the
