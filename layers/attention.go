@@ -54,6 +54,7 @@ type CausalAttention struct {
 
 	b       *graph.Builder
 	name    string
+	config  AttentionConfig
 	options attention.Options
 	prepare attention.Preparation
 	values  *ValueResidual
@@ -62,18 +63,21 @@ type CausalAttention struct {
 
 // AttentionConfig describes one block's attention.
 type AttentionConfig struct {
-	Layer    int // from 0
-	Heads    int
-	KVHeads  int // heads of keys and values; 0: Heads
-	HeadDim  int
-	Scale    float64 // factor of q.k: 1/sqrt(Dh), 1/(layer+1) and muP multipliers multiplied together
-	ALiBi    bool    // bias by distance
-	RopeBase float64 // rotary positions; 0: none
-	Rope     RopeScaling
-	Window   int     // number of tokens that a token sees, including itself; 0: all before it
-	Sinks    int     // with Window: number of first tokens of its document, or row, that are also seen
-	QKNorm   bool    // RMSNorm of queries and keys, head by head, before rotary positions
-	NormEps  float64 // added in QKNorm
+	Layer     int // from 0
+	Heads     int
+	KVHeads   int // heads of keys and values; 0: Heads
+	HeadDim   int
+	Scale     float64 // factor of q.k: 1/sqrt(Dh), 1/(layer+1) and muP multipliers multiplied together
+	ALiBi     bool    // bias by distance
+	RopeBase  float64 // rotary positions; 0: none
+	RopePart  float64 // share of the pairs that rotate; 0: all
+	Rope      RopeScaling
+	SoftCap   float64 // bounds Scale q.k; 0: no cap
+	Window    int     // number of tokens that a token sees, including itself; 0: all before it
+	Sinks     int     // with Window: number of first tokens of its document, or row, that are also seen
+	QKNorm    bool    // RMSNorm of queries and keys, head by head, before rotary positions
+	QKNormRow bool    // with QKNorm: over all heads together
+	NormEps   float64 // added in QKNorm
 	// Values, if not nil, is shared by all attentions of a model. First is true for the first of
 	// them.
 	Values *ValueResidual
@@ -99,7 +103,8 @@ func (c AttentionConfig) Cost(seq float64) Cost {
 	cost := attentionCost(heads*dim, kv*dim, c.seen(seq))
 	learned := c.Values != nil && c.Values.Learned && !c.First
 	if c.QKNorm {
-		cost.Parameters += 2 * dim
+		queries, keys := c.normedSizes()
+		cost.Parameters += float64(queries + keys)
 	}
 	if learned {
 		cost.Parameters += 2
@@ -111,6 +116,15 @@ func (c AttentionConfig) Cost(seq float64) Cost {
 		cost.Activations += kv * dim
 	}
 	return cost
+}
+
+// normedSizes returns how many entries of queries and of keys QK-norm takes together: those of a
+// head, or of all heads.
+func (c AttentionConfig) normedSizes() (queries, keys int) {
+	if !c.QKNormRow {
+		return c.HeadDim, c.HeadDim
+	}
+	return c.Heads * c.HeadDim, cmp.Or(c.KVHeads, c.Heads) * c.HeadDim
 }
 
 // seen returns the mean number of tokens, including itself, that a token sees in a row of seq
@@ -137,16 +151,17 @@ func alibiSlopes(heads int) []float64 {
 }
 
 // NewAttention makes the attention called name; its parameters are name.q_norm and name.k_norm
-// [Dh], and name.value_residual [2].
+// [Dh], or [H*Dh] and [KV*Dh] with QKNormRow, and name.value_residual [2].
 func NewAttention(b *graph.Builder, name string, c AttentionConfig) *CausalAttention {
-	a := &CausalAttention{b: b, name: name, options: attention.Options{Heads: c.Heads, KVHeads: c.KVHeads, Scale: c.Scale, RopeBase: c.RopeBase,
-		Stretch: c.Rope.stretch(c.RopeBase, c.HeadDim), Window: c.Window, Sinks: c.Sinks}}
+	a := &CausalAttention{b: b, name: name, config: c, options: attention.Options{Heads: c.Heads, KVHeads: c.KVHeads, Scale: c.Scale, RopeBase: c.RopeBase,
+		SoftCap: c.SoftCap, Window: c.Window, Sinks: c.Sinks}}
 	if c.ALiBi {
 		a.options.Slopes = alibiSlopes(c.Heads)
 	}
 	a.prepare = attention.Preparation{Heads: c.Heads, KVHeads: c.KVHeads, Eps: c.NormEps}
 	if c.QKNorm {
-		a.prepare.QueryGain, a.prepare.KeyGain = b.Param(Gain(name+".q_norm", c.HeadDim)), b.Param(Gain(name+".k_norm", c.HeadDim))
+		queries, keys := c.normedSizes()
+		a.prepare.QueryGain, a.prepare.KeyGain = b.Param(Gain(name+".q_norm", queries)), b.Param(Gain(name+".k_norm", keys))
 	}
 	if a.values, a.first = c.Values, c.First; a.values != nil && a.values.Learned && !a.first {
 		a.prepare.Weights = b.Param(graph.ParamSpec{Name: name + ".value_residual", Shape: []int{2}, Init: graph.Initializer{Offset: 0.5}})
@@ -163,6 +178,10 @@ func NewAttention(b *graph.Builder, name string, c AttentionConfig) *CausalAtten
 func (a *CausalAttention) Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) *gorgonia.Node {
 	o := a.options
 	o.Seq, o.Starts = seq, starts
+	if cache := a.b.Cache(); cache != nil {
+		seq = cache.Capacity()
+	}
+	o.Stretch = a.config.stretch(seq)
 	qkv = a.b.Hook(a.name+".qkv", qkv, qkvAxes(qkv)...) // [T, (H+2*KV)*Dh]
 	return a.b.Hook(a.name+".heads", a.attend(a.prepared(qkv), o), "head", "value")
 }

@@ -64,7 +64,7 @@ const (
 
 // Parts returns what each part of the model takes.
 func (s Spec) Parts() []Part {
-	parts := []Part{{PartStream, s.streamCost()}}
+	parts := []Part{{PartStream, s.streamCost().Plus(s.writesCost())}}
 	for _, sublayer := range s.shape.Sublayers {
 		parts = append(parts, Part{string(sublayer), s.blocksCost(sublayer)})
 	}
@@ -112,9 +112,22 @@ func (s Spec) alikeLayer() (layer int) {
 	return layer
 }
 
+// writesCost returns the cost of what happens to what sublayers write.
+func (s Spec) writesCost() (total layers.Cost) {
+	if s.Writes == nil {
+		return total
+	}
+	for _, sublayer := range s.shape.Sublayers {
+		each := s.Writes.Cost(sublayer, s.writeSizes())
+		total = total.Plus(each.Times(float64(s.Depth())).WithParameters(each.Times(float64(s.Layers))))
+	}
+	return total
+}
+
 // streamCost returns the cost of the stream, whose parameters the passes of a loop share.
 func (s Spec) streamCost() layers.Cost {
-	total := s.design.Cost().WithParameters(s.designed(s.Layers).Cost())
+	of := func(d stream.Design) layers.Cost { return d.Cost().Plus(stream.OptionsCost(d)) }
+	total := of(s.design).WithParameters(of(s.designed(s.Layers)))
 	looped, ok := s.design.(stream.LoopedDesign)
 	if !ok || looped.DepthParameters() == nil {
 		return total

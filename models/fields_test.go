@@ -68,6 +68,11 @@ func shapeEffects() []effect {
 		{"seq", m, func(c *subject) { c.Seq++ }, []string{seenParameters}, []string{seenLogits}},
 		{"bias", m, func(c *subject) { c.Bias = true }, every, nil},
 		{"bias", v, func(c *subject) { c.Bias = true }, every, nil},
+		{"norms", v, func(c *subject) { c.Norms = stream.NormsBoth }, every, nil},
+		{"attention.bias", v, func(c *subject) { c.Attention.Bias = stream.HeadBiasesQKV }, every, nil},
+		{"feedforward_bias", v, func(c *subject) { c.FFBias = true }, every, nil},
+		{"feedforward_bias", m, func(c *subject) { c.FFBias = true }, every, nil},
+		{"attention.qk_norm_over", tinyVector(func(c *models.Config) { c.Attention.QKNorm = true }), func(c *subject) { c.Attention.QKNormOver = "row" }, every, nil},
 		{"tie_embeddings", m, func(c *subject) { c.TieEmbeddings = true }, every, nil},
 		{"tie_embeddings", v, func(c *subject) { c.TieEmbeddings = true }, every, nil},
 		{"attention.positions", m, func(c *subject) { c.Attention.Positions = models.PositionsNone }, every, nil},
@@ -102,6 +107,18 @@ func functionEffects() []effect {
 		{"gelu", v, func(c *subject) { c.Gelu = models.GeluExact }, function, same},
 		{"dropout", m, func(c *subject) { c.Dropout = 0.1 }, []string{seenTraining}, append(same, function...)},
 		{"dropout", v, func(c *subject) { c.Dropout = 0.1 }, []string{seenTraining}, append(same, function...)},
+		{"embedding_scale", v, func(c *subject) { c.EmbeddingScale = 2 }, function, same},
+		{"embedding_scale", m, func(c *subject) { c.EmbeddingScale = 2 }, function, same},
+		{"residual_scale", v, func(c *subject) { c.ResidualScale = 0.5 }, function, same},
+		{"residual_scale", m, func(c *subject) { c.ResidualScale = 0.5 }, function, same},
+		{"logit_scale", v, func(c *subject) { c.LogitScale = 0.5 }, function, same},
+		{"parallel", v, func(c *subject) { c.Parallel = true }, function, same},
+		{"parallel", m, func(c *subject) { c.Parallel = true }, function, same},
+		{"attention.scale", v, func(c *subject) { c.Attention.Scale = 2 }, function, same},
+		{"attention.softcap", m, func(c *subject) { c.Attention.Softcap = 0.01 }, function, same},
+		{"attention.softcap", v, func(c *subject) { c.Attention.Softcap = 0.01 }, function, same},
+		{"attention.rope_part", withRope(), func(c *subject) { c.Attention.RopePart = 0.5 }, function, same},
+		{"attention.no_rope", withRope(), func(c *subject) { c.Attention.NoRope = []int{1} }, function, same},
 		{"logit_softcap", m, func(c *subject) { c.LogitSoftcap = 0.01 }, function, same},
 		{"logit_softcap", v, func(c *subject) { c.LogitSoftcap = 0.01 }, function, same},
 		{"mask_documents", m, func(c *subject) { c.MaskDocuments = true }, function, same},
@@ -113,6 +130,9 @@ func functionEffects() []effect {
 		{"attention.kind", v, func(c *subject) { c.Attention.Kind = layers.SlidingAttention{Window: 2} }, function, same},
 		slides("window", layers.SlidingAttention{Window: 4, Sinks: 1}),
 		slides("sinks", layers.SlidingAttention{Window: 2, Sinks: 2}),
+		{"attention.kind.sliding.window_rope_base", slidingRope(0), func(c *subject) { c.Attention.Kind = layers.SlidingAttention{Window: 3, RopeBase: 100} }, function, same},
+		{"attention.rope_scaling.short_factors", longRope(64), func(c *subject) { c.Attention.RopeScaling.ShortFactors = []float64{1, 2, 4} }, function, same},
+		{"attention.rope_scaling.long_factors", longRope(4), func(c *subject) { c.Attention.RopeScaling.LongFactors = []float64{1, 2, 4} }, function, same},
 		slides("layers", layers.SlidingAttention{Window: 2, Sinks: 1, Layers: []int{1}}),
 		{"bos", withDocuments(), func(c *subject) { c.BOS = 4 }, function, same},
 		{"separator", withDocuments(), func(c *subject) { c.Separator = 4 }, function, same},
@@ -189,6 +209,7 @@ func mupEffects() []effect {
 		{"mup.base.feedforward.gelu.hidden", v, hidden, rates, append(same, function...)},
 		{"mup.base.feedforward.gelu.hidden", m, hidden, rates, append(same, function...)},
 		{"mup.base.feedforward.swiglu.hidden", scaled(layers.SwiGLUConfig{Hidden: 8}), mup(func(p *models.MuP) { p.Base.FeedForward = layers.SwiGLUConfig{Hidden: 4} }), rates, append(same, function...)},
+		{"mup.base.feedforward.swiglu.gate", scaled(layers.SwiGLUConfig{Hidden: 8}), mup(func(p *models.MuP) { p.Base.FeedForward = layers.SwiGLUConfig{Gate: layers.GateGELU} }), nil, everything()},
 		{"mup.base.feedforward.relu.hidden", scaled(layers.ReLUConfig{Hidden: 8}), mup(func(p *models.MuP) { p.Base.FeedForward = layers.ReLUConfig{Hidden: 4} }), rates, append(same, function...)},
 		{"mup.base.feedforward.relu2.hidden", scaled(layers.ReLU2Config{Hidden: 8}), mup(func(p *models.MuP) { p.Base.FeedForward = layers.ReLU2Config{Hidden: 4} }), rates, append(same, function...)},
 		{"mup.base.feedforward.moe.hidden", moe, ofExperts(tinyMatrix(experts(0, 0))), rates, append(same, function...)},
@@ -212,7 +233,7 @@ func mupEffects() []effect {
 // stream without a row is tried on the stream's small preset.
 func TestEverySettingHasAnEffect(t *testing.T) {
 	tested, before := map[string]bool{}, observation{}
-	for _, effects := range [][]effect{shapeEffects(), functionEffects(), startEffects(), mupEffects(), zooEffects(t)} {
+	for _, effects := range [][]effect{shapeEffects(), functionEffects(), startEffects(), mupEffects(), zooEffects(t), writesEffects(t)} {
 		for _, e := range effects {
 			tested[e.key] = true
 			t.Run(e.key+"/"+e.base.Stream.Name(), func(t *testing.T) { e.check(t, &before) })

@@ -66,6 +66,14 @@ type PlainWeights interface {
 	SetPlain(own, plain *graph.Store) error
 }
 
+// IdleDesign is a design in which some entries of parameters have no gradient, whatever the weights
+// are, because nothing depends on them.
+type IdleDesign interface {
+	Design
+	// Idle returns how many entries of a parameter have none.
+	Idle(name string, shape []int) int
+}
+
 // VariantNamer is a design whose settings choose between named variants.
 type VariantNamer interface {
 	Design
@@ -87,7 +95,9 @@ type Common struct {
 	ExactGelu      bool    // compute GELU by erf instead of tanh
 	InputScale     float64 // muP multiplier of the embedding
 	Dropout        float64
-	AttentionOnly  bool // blocks have no feed-forward; a stream that needs feed-forwards still lists it in its Shape
+	Blocks         BlockOptions
+	Writes         *SiteWrites // what a model does to what its sublayers write; nil: nothing
+	AttentionOnly  bool        // blocks have no feed-forward; a stream that needs feed-forwards still lists it in its Shape
 	Ratios
 }
 
@@ -118,6 +128,7 @@ type Shape struct {
 	TableWidth     int        // entries of a row of the tables
 	Sublayers      []Sublayer // sublayers of a block, in order
 	AddsOutput     bool       // sublayers' outputs are added without a factor, so their last weights start smaller
+	Options        []string   // keys of the BlockOptions that the stream has; a model with others is refused
 }
 
 // Has tells whether blocks have such a sublayer.

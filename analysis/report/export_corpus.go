@@ -63,7 +63,7 @@ func (o Export) shards(ctx context.Context, m *Model, rows []corpus.Row) (*Corpu
 		if err := errors.WithStack(os.MkdirAll(dir, 0o777)); err != nil {
 			return nil, err
 		}
-		if err := save(dir, corpusFile, plan); err != nil {
+		if err := (checkpoint.Disk{}).WriteFile(filepath.Join(dir, corpusFile), plan); err != nil {
 			return nil, err
 		}
 	}

@@ -71,7 +71,7 @@ func Over(ctx context.Context, zoo models.Zoo, run string, a Analysis, dir strin
 		}
 		now.Steps = append(now.Steps, one)
 		if text, _ := json.Marshal(now); dir != "" { // no error: all numbers are finite
-			if err := save(dir, OverFile, text); err != nil {
+			if err := (checkpoint.Disk{}).WriteFile(filepath.Join(dir, OverFile), text); err != nil {
 				return nil, err
 			}
 		}

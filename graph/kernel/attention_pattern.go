@@ -30,6 +30,8 @@ type patternWorker[T Float] struct {
 	q, k   []T // [seq, Dh], rotated
 	dq, dk []T // [seq, Dh]; dq, dk and ds only for Backward
 	ds     []T // [attentionQueries, seq]: the gradient of the logits
+	slopes []T // [attentionQueries, seq]: the derivatives of the soft cap; with capped, only there
+	capped []T // [seq]
 	_      [cacheLine]byte
 }
 
@@ -71,6 +73,9 @@ func (a *AttentionPattern[T]) plan(p *Pool) {
 		if a.dqkv != nil {
 			w.dq, w.dk = grow(w.dq, size), grow(w.dk, size)
 			w.ds = grow(w.ds, min(attentionQueries, a.d.Seq)*a.d.Seq)
+			if a.d.SoftCap > 0 {
+				w.slopes, w.capped = grow(w.slopes, len(w.ds)), grow(w.capped, a.d.Seq)
+			}
 		}
 	}
 }
@@ -134,6 +139,9 @@ func (a *AttentionPattern[T]) softmaxBlock(w *patternWorker[T], row, head, i0, i
 		}
 	}
 	for i := i0; i < i1; i++ {
+		if a.d.SoftCap > 0 {
+			a.capRow(a.row(a.prob, row, head, i), a.sight(row, i), i)
+		}
 		a.softmaxRow(a.row(a.prob, row, head, i), a.sight(row, i), i, a.d.slope(head))
 	}
 }
@@ -162,6 +170,9 @@ func (a *AttentionPattern[T]) gradientBlock(w *patternWorker[T], row, head, i0, 
 	dim, seq, scale := a.d.HeadDim, a.d.Seq, T(a.d.Scale)
 	for i := i0; i < i1; i++ {
 		a.gradientRow(w.ds[(i-i0)*seq:][:i1], a.row(a.prob, row, head, i), a.row(a.dprob, row, head, i), a.sight(row, i), i)
+	}
+	if a.d.SoftCap > 0 {
+		a.uncapBlock(w, i0, i1)
 	}
 	beta := T(0)
 	for _, r := range a.blockRanges(row, i0, i1) {

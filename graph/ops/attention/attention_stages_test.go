@@ -45,7 +45,9 @@ func stageCases() []optest.Case {
 			}
 			return Mix(b, Softmax(b, Scores(b, qkv, o), o), qkv, o)
 		}
-		c.Want = func(x [][]float64, ids [][]int32) []float64 { return wantAttention(x[0], startsIn(ids), batch, headDim, o) }
+		c.Want = func(x [][]float64, ids [][]int32) []float64 {
+			return wantAttention(x[0], startsIn(ids), batch, headDim, o)
+		}
 		scores := c
 		scores.Name = "AttentionStage/scores and softmax, " + name
 		scores.Build = func(b *graph.Builder, x, ids gorgonia.Nodes) *gorgonia.Node {
