@@ -76,8 +76,3 @@ func (p *Part) write(add func(name string, content []byte) error) error {
 	}
 	return nil
 }
-
-// save replaces a file of a folder.
-func save(dir, name string, content []byte) error {
-	return checkpoint.Disk{}.WriteFile(filepath.Join(dir, name), content)
-}
