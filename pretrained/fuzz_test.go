@@ -75,9 +75,10 @@ func FuzzRMT(f *testing.F) {
 	file := fuzztest.File(f, rmtFile)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		dir := filepath.Dir(file(t, text))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, rmtWeights), nil, 0o600)) // by which the folder is recognised
 		var err error
 		fuzztest.Bounded(t, len(text), func() { _, err = Open(dir) })
-		require.Error(t, err, "there are no weights")
+		require.Error(t, err, "the weights are empty")
 		fuzztest.OneLine(t, err)
 	})
 }
@@ -97,6 +98,7 @@ func FuzzTask(f *testing.F) {
 		}
 	}
 	f.Add([]byte(`{"question": "a", "choices": {"text": [], "label": []}, "answerKey": "A"}`), uint8(0))
+	f.Add([]byte("\n"), uint8(0))
 	file := fuzztest.File(f, "task.jsonl")
 	f.Fuzz(func(t *testing.T, text []byte, format uint8) {
 		path := file(t, text)

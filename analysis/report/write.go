@@ -24,9 +24,9 @@ func (r *Report) write(disk checkpoint.Disk, dir string) error {
 	if err := disk.MakeFolder(dir); err != nil {
 		return errors.Wrap(err, "report")
 	}
-	save := func(name string, content []byte) error { return disk.WriteFile(filepath.Join(dir, name), content) }
+	add := func(name string, content []byte) error { return disk.WriteFile(filepath.Join(dir, name), content) }
 	for _, p := range r.Parts {
-		if err := p.write(save); err != nil {
+		if err := p.write(add); err != nil {
 			return err
 		}
 	}
@@ -39,7 +39,7 @@ func (r *Report) write(disk checkpoint.Disk, dir string) error {
 	if err != nil {
 		return err
 	}
-	return save(PageFile, html)
+	return add(PageFile, html)
 }
 
 // Sections are the parts as sections of a page.
@@ -51,12 +51,12 @@ func (r *Report) Sections() (sections []page.Section) {
 	return sections
 }
 
-// write saves a part's files.
-func (p *Part) write(save func(name string, content []byte) error) error {
-	if err := save(p.Name+".csv", []byte(p.Table.CSV())); err != nil {
+// write adds a part's files.
+func (p *Part) write(add func(name string, content []byte) error) error {
+	if err := add(p.Name+".csv", []byte(p.Table.CSV())); err != nil {
 		return err
 	}
-	if err := save(p.Name+".md", []byte(p.Table.Markdown()+"\n"+p.Text+"\n")); err != nil {
+	if err := add(p.Name+".md", []byte(p.Table.Markdown()+"\n"+p.Text+"\n")); err != nil {
 		return err
 	}
 	for i, f := range p.Figures {
@@ -69,7 +69,7 @@ func (p *Part) write(save func(name string, content []byte) error) error {
 			if err != nil {
 				return errors.Wrap(err, name)
 			}
-			if err := save(name, picture); err != nil {
+			if err := add(name, picture); err != nil {
 				return err
 			}
 		}
