@@ -23,6 +23,57 @@ test-long: ## run all tests, the long ones too (internal/longtest)
 bench: ## measure training: tokens/s, share of the machine, RMT against transformer
 	$(GO) run ./cmd/residua bench
 
+SEED ?= 1
+N ?= 20
+KILLS ?= 12
+ROBUSTNESS_PACKAGES := ./trainer ./data ./experiment ./pretrained ./analysis/report
+
+.PHONY: robustness
+robustness: ## interrupt work at N points of each kind, and kill KILLS commands, by SEED; print the counts (docs/reliability.md)
+	@mkdir -p build
+	@status=0; \
+	RESIDUA_ROBUSTNESS=$(SEED):$(N) $(GO) test -count=1 -v -timeout 24h -run TestRobustness $(ROBUSTNESS_PACKAGES) >build/robustness.txt 2>&1 || status=1; \
+	RESIDUA_KILLS=$(SEED):$(KILLS) $(GO) test -count=1 -v -timeout 24h -run TestKills ./cli >>build/robustness.txt 2>&1 || status=1; \
+	awk -F'|' 'BEGIN {print "| work | what happens | points |\n|---|---|---:|"} /robustness\|/ {print "| " $$2 " | " $$3 " | " $$4 " |"; n += $$4} END {print "| all | | " n " |"}' build/robustness.txt; \
+	[ $$status = 0 ] || { grep -aE -A12 'Error:|Messages:|panic:' build/robustness.txt; echo "failed: build/robustness.txt has it all"; exit 1; }
+
+HOURS ?= 1
+.PHONY: soak race
+soak: ## run a server under 64 clients next to a training run for HOURS, and watch their memory, files and goroutines
+	@mkdir -p build
+	@RESIDUA_SOAK=$(HOURS)h $(GO) test -count=1 -v -timeout 0 -run TestSoak ./cli >build/soak.txt 2>&1; status=$$?; grep -a 'soak|' build/soak.txt | sed 's/.*soak|/| /; s/$$/ |/'; \
+	[ $$status = 0 ] || { cat build/soak.txt; exit 1; }
+
+race: ## run the tests with -short under the race detector (wants a C compiler)
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 60m ./...
+
+PROCESSORS ?= s390x riscv64 aarch64
+WHOLE_PACKAGES := checkpoint settings data
+PORTABLE_PACKAGES := graph/kernel generate
+# It starts its own program, for which the system would have to know the emulator.
+NOT_EMULATED := TestLockOfAnotherProcess
+
+.PHONY: processors
+processors: ## run tests on other processors, s390x (big-endian), riscv64 and arm64, by qemu-user: files, data, settings, kernels, generation
+	@mkdir -p build/processors
+	@status=0; for q in $(PROCESSORS); do for p in $(WHOLE_PACKAGES) $(PORTABLE_PACKAGES); do \
+		export GOARCH=$$(echo $$q | sed s/aarch64/arm64/) CGO_ENABLED=0; short=; case " $(PORTABLE_PACKAGES) " in *" $$p "*) short=-test.short;; esac; \
+		$(GO) test -vet=off -c -o build/processors/$$q.test ./$$p && \
+		(cd $$p && timeout 10m qemu-$$q "$(CURDIR)/build/processors/$$q.test" $$short -test.skip '$(NOT_EMULATED)' >"$(CURDIR)/build/processors/out.txt" 2>&1) && echo "$$q $$p: ok" || \
+		{ status=1; echo "$$q $$p: FAILED"; grep -aE -A 12 '^ *--- FAIL|^panic' build/processors/out.txt | head -40; }; done; done; exit $$status
+
+.PHONY: reproduce reproduce-check
+reproduce: ## show a bug of docs/reliability.md, BUG=NAME, on the commit before its mend, in a worktree below build/reproduce
+	@.ci/reproduce $(BUG)
+
+reproduce-check: ## show five of them (wants the full history)
+	@.ci/reproduce separator-panic byte-order-mark lfs-pointer temporaries-stay dotted-column
+
+.PHONY: fuzz
+TIME ?= 20s
+fuzz: ## fuzz every target for TIME, as in 10m or 10000000x, and print what each has run
+	@.ci/fuzz $(TIME)
+
 .PHONY: experiments
 experiments: ## of the experiments that have been run: train what their logs do not have yet, and make their reports (docs/experiments.md)
 	@for l in studies/*/log.jsonl; do $(GO) run ./cmd/residua experiment $${l%/log.jsonl}.yaml || exit 1; done
@@ -32,12 +83,13 @@ kernels: ## benchmark every kernel, with allocations
 
 SOURCES = $$(git ls-files '*.go')
 
-lint: ## NOTICE; workflows by actionlint; gofmt, go vet and staticcheck with the tag cuda: without it only stubs differ, and go test vets them; go vet for 32 bits (wants a C compiler)
+lint: ## NOTICE; workflows by actionlint; gofmt, go vet and staticcheck with the tag cuda: without it only stubs differ, and go test vets them; 32-bit processors are refused (wants a C compiler)
 	@test -z "$$(gofmt -l $(SOURCES))" || { echo "not gofmt'd:"; gofmt -l $(SOURCES); exit 1; }
 	$(GO) vet -tags cuda ./... ./graph/cuda/cu/...
 	$(GO) tool staticcheck -tags cuda ./...
 	$(GO) vet -tags mpi ./distributed/mpi
-	GOARCH=386 $(GO) vet ./...
+	@mkdir -p build
+	! GOARCH=386 $(GO) build -o /dev/null ./internal/memory 2>build/386.txt && grep -q 64_bit_only build/386.txt
 	$(GO) tool staticcheck -tags mpi ./distributed/mpi
 	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 	$(GO) run ./internal/notice | diff -a NOTICE - || { echo "NOTICE is not the licences of what is linked: run make notice"; exit 1; }
@@ -102,11 +154,39 @@ gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CU
 	@echo "There, each in at most nine minutes:"
 	@sh $(GPU_CHECK)/run.sh -list | awk '{parts[$$1] = parts[$$1] " " $$2} END {for (c = 65; c < 68; c++) {n = sprintf("%c", c); print "  OUT=results ./run.sh " n "   #" parts[n]}}'
 
+# Tests that are the same on every processor, or multiply tiles of AMX in portable Go.
+NEON_SKIP := 'Attention(Tiles|Pattern)|TileBlock|TileProducts|FiniteDifferences|/amx'
+
+.PHONY: neon neon-long mca instructions
+neon: ## test the kernels for arm64 by qemu-aarch64 (Debian's qemu-user)
+	@mkdir -p build
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./graph/kernel
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -c -o build/kernel.arm64 ./graph/kernel
+	cd graph/kernel && qemu-aarch64 -cpu max ../../build/kernel.arm64 -test.short -test.skip $(NEON_SKIP)
+
+neon-long: neon ## the same, without BFMLALB and without NEON; references, conformance of three designs and two steps of quickstart
+	cd graph/kernel && qemu-aarch64 -cpu cortex-a72 ../../build/kernel.arm64 -test.short -test.run 'Pair|NEON|GemmBFloat16$$' -test.skip $(NEON_SKIP)
+	cd graph/kernel && GODEBUG=cpu.asimd=off qemu-aarch64 -cpu max ../../build/kernel.arm64 -test.short -test.run 'Gemm$$|Vectors|Path'
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -exec 'qemu-aarch64 -cpu max' -short -timeout 60m -run 'Reference|ConformancePresets/(quickstart|quickstart-transformer|quickstart-mhc)$$' ./models
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) build -o build/train.arm64 ./cmd/train
+	qemu-aarch64 -cpu max build/train.arm64 -config quickstart -set train.batch=1 -set train.steps=2 -set train.eval_tokens=128 -set sample.tokens=0 -out build/neon-run
+
+mca: ## how many of Neoverse V2's vector units the inner loops for NEON keep busy, by llvm-mca-19, where it is installed
+	RESIDUA_LONG_TESTS=all $(GO) test -count=1 -v -run NEONThroughput ./graph/kernel/internal/asmgen
+
+instructions: ## count the instructions of a step of quickstart with batch 1 on NEON and on AVX2 (wants gcc and qemu-user)
+	@mkdir -p build
+	gcc -O2 -shared -fPIC -o build/insn.so graph/kernel/testdata/insn/insn.c
+	@for p in arm64:aarch64 amd64:x86_64; do GOARCH=$${p%:*} CGO_ENABLED=0 $(GO) build -o build/train.$${p%:*} ./cmd/train || exit 1; \
+		for n in 1 3; do printf '%s, %s steps: ' $$p $$n; GOGC=off qemu-$${p#*:} -cpu max -plugin build/insn.so -d plugin build/train.$${p%:*} -config quickstart \
+			-set train.batch=1 -set train.steps=$$n -set train.eval_every=0 -set train.checkpoint_every=0 -set train.eval_tokens=128 -set sample.tokens=0 -set device.threads=1 \
+			-out build/instructions-$${p%:*}-$$n 2>&1 | grep 'instructions$$' || exit 1; done; done
+
 # All packages but programs: linking each of those takes longer than compiling it, and one is enough.
 PROGRAMLESS = $$($(GO) list -f '{{if and .GoFiles (ne .Name "main")}}{{.ImportPath}}{{end}}' ./...)
 
 cross: ## build for another processor and for other systems: all packages, and one program; unoptimised, as nothing runs them
-	@for p in darwin/arm64 windows/amd64; do \
+	@for p in darwin/arm64 linux/arm64 windows/amd64 windows/arm64; do \
 		echo $$p; export CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} GOFLAGS='"-gcflags=all=-N -l"'; \
 		$(GO) build $(PROGRAMLESS) && $(GO) build -tags mpi ./distributed/mpi && $(GO) build -o /dev/null ./cmd/train || exit 1; done
 

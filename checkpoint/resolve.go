@@ -26,6 +26,13 @@ var ErrUnknown = errors.New("not a folder of ours")
 // model.
 const HuggingFaceConfig = "config.json"
 
+// TorchModel and TorchIndex are what a Hugging Face folder has instead of [ModelFile] and
+// [ModelIndex] if it was saved by torch.save.
+const (
+	TorchModel = "pytorch_model.bin"
+	TorchIndex = TorchModel + ".index.json"
+)
+
 // ModelIndex replaces [ModelFile] in a Hugging Face folder whose weights are in several files.
 const ModelIndex = ModelFile + ".index.json"
 

@@ -18,14 +18,17 @@ const maxIndexBytes = 64 << 20
 // transformers: a JSON object whose weight_map gives, for each tensor, a file in the index's
 // folder. It returns the tensors of all files. Each tensor in the index must be in its file and in
 // no other. Metadata stays nil.
-func ReadSharded(index string) (*File, error) {
+func ReadSharded(index string) (*File, error) { return readShards(index, ReadTensors) }
+
+// readShards does the work of ReadSharded with files that read reads.
+func readShards(index string, read func(path string) (*File, error)) (*File, error) {
 	fileOf, err := readIndex(index)
 	if err != nil {
 		return nil, err
 	}
 	whole, foundIn := &File{}, map[string]string{}
 	for _, name := range slices.Compact(slices.Sorted(maps.Values(fileOf))) {
-		shard, err := ReadTensors(filepath.Join(filepath.Dir(index), name))
+		shard, err := read(filepath.Join(filepath.Dir(index), name))
 		if err != nil {
 			return nil, errors.Wrap(err, index)
 		}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/residua-go/residua/cli/analyze"
@@ -27,6 +28,7 @@ import (
 	"github.com/residua-go/residua/cli/tour"
 	"github.com/residua-go/residua/cli/train"
 	measure "github.com/residua-go/residua/experiment/bench"
+	"github.com/residua-go/residua/generate/chat"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/models"
 )
@@ -35,10 +37,13 @@ import (
 // returns the process's exit code: 0 for success, 1 if the work failed, 2 if the call, the config
 // or something they name is wrong. Help and errors use the program's file name, from os.Args[0]. A
 // command may read os.Stdin, and stops on an interrupt; bench starts the program again, without
-// arguments, for each model that it measures.
+// arguments, for each model that it measures; chats do with the argument chat.Word.
 func Main(zoo models.Zoo, args []string, stdout, stderr io.Writer) int {
 	if measure.IsChild() {
 		return measure.RunChild(zoo, os.Stdin, stdout)
+	}
+	if slices.Equal(args, []string{chat.Word}) {
+		return chat.Run(os.Stdin, stdout)
 	}
 	program := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	command, rest := suite(zoo, program).Choose(args)

@@ -28,6 +28,7 @@ type bpeTokenizer struct {
 	merges  merges
 	added   [2]*addedTokens // those found in the text, and in the normalized text; nil: none
 	nfc     *nfc            // normalizes text first; nil: nothing does
+	space   *metaspace      // how a BPE of characters reads spaces; nil: it is one of bytes
 	cutters []cutter        // each splits what the one before it has split
 	seed    maphash.Seed
 	cache   []atomic.Pointer[cachedPiece] // [pieceSlots]
@@ -63,10 +64,17 @@ func (t *bpeTokenizer) Encode(dst []int32, text string) []int32 {
 // encodeText appends the ids of a text, and returns which of them stand for other bytes of text
 // than their own.
 func (t *bpeTokenizer) encodeText(dst []int32, text string) (ids []int32, bytes textBytes) {
+	begun := false
 	for part, token := range t.added[0].parts(text) {
+		begins := !begun
+		begun = true
 		if token != nil {
 			dst = append(dst, token.ID)
 			bytes.add(len(dst)-1, len(part)-len(t.words[token.ID]))
+			continue
+		}
+		if t.space != nil {
+			dst = t.encodeSpaced(dst, part, begins, &bytes)
 			continue
 		}
 		if t.nfc == nil {
@@ -80,6 +88,34 @@ func (t *bpeTokenizer) encodeText(dst []int32, text string) (ids []int32, bytes 
 		}
 	}
 	return dst, bytes
+}
+
+// encodeSpaced appends the ids of a part of a text for a BPE of characters. The last id stands for
+// what the part has more or fewer bytes than its tokens: a space put before it, or marks in the text
+// itself.
+func (t *bpeTokenizer) encodeSpaced(dst []int32, part string, first bool, bytes *textBytes) []int32 {
+	begin, left := len(dst), len(part)
+	normal := part
+	if t.space.early {
+		normal = t.space.read(part, first)
+	}
+	for piece, token := range t.added[1].parts(normal) {
+		begins := first
+		first = false
+		if token != nil {
+			dst = append(dst, token.ID)
+			continue
+		}
+		if !t.space.early {
+			piece = t.space.read(piece, begins)
+		}
+		dst = t.encode(dst, piece, t.cutters)
+	}
+	for _, id := range dst[begin:] {
+		left -= len(t.words[id])
+	}
+	bytes.add(len(dst)-1, left)
+	return dst
 }
 
 // encodeNormal appends the ids of normalized text.

@@ -4,8 +4,9 @@ import "math"
 
 // merges says which pairs of tokens a BPE merges, and in what order.
 type merges struct {
-	ids   map[string]int32 // ids of the tokens; every single byte is a token
-	whole bool             // a piece that is itself a token becomes that token, whatever the ranks
+	ids        map[string]int32 // ids of the tokens; every single byte is a token
+	characters bool             // a piece starts from characters that are tokens, not from bytes
+	whole      bool             // a piece that is itself a token becomes that token, whatever the ranks
 	// ranks of pairs of tokens, the lowest merged first; nil: the rank of a pair is the id of its
 	// union, and every union that is a token is merged.
 	ranks map[[2]string]int32
@@ -44,6 +45,9 @@ func (m *merges) append(dst []int32, piece string) []int32 {
 // split merges a piece by the ranks below a limit and returns the parts.
 func (m *merges) split(piece string, limit int32) partList {
 	parts := newPartList(len(piece))
+	if m.characters {
+		m.joinCharacters(piece, parts)
+	}
 	var candidates pairHeap
 	offer := func(left int32) {
 		if end := parts.pairEnd(left); end > 0 {

@@ -9,11 +9,12 @@ type preTokenizer struct {
 	Individual  bool           `json:"individual_digits"`
 	PrefixSpace *bool          `json:"add_prefix_space"` // absent: true
 	UseRegex    *bool          `json:"use_regex"`        // absent: true
-	Pattern     struct {
-		Regex string `json:"Regex"`
-	} `json:"pattern"`
-	Behavior string `json:"behavior"`
-	Invert   bool   `json:"invert"`
+	Pattern     pattern        `json:"pattern"`
+	Replacement string         `json:"replacement"` // of Metaspace, with the two below
+	Prepend     string         `json:"prepend_scheme"`
+	Split       *bool          `json:"split"` // absent: true
+	Behavior    string         `json:"behavior"`
+	Invert      bool           `json:"invert"`
 }
 
 // cutters returns the cutters of a byte-level pre-tokenizer, alone or after other steps that
@@ -67,8 +68,10 @@ func (p preTokenizer) cutter() (cutter, error) {
 			return llamaPieces(3), nil
 		case qwenPattern:
 			return llamaPieces(1), nil
+		case o200kPattern:
+			return o200kEnd, nil
 		}
-		return nil, errors.Errorf("pre_tokenizer: Split: want the pattern of Llama 3 or of Qwen 2 and 3, got %.80q", p.Pattern.Regex)
+		return nil, errors.Errorf("pre_tokenizer: Split: want the pattern of Llama 3, of Qwen 2 and 3, or of o200k, got %.80q", p.Pattern.Regex)
 	}
 	return nil, errors.Errorf("pre_tokenizer: want ByteLevel, Digits or Split, got %q: it is not supported", p.Type)
 }
@@ -76,7 +79,10 @@ func (p preTokenizer) cutter() (cutter, error) {
 // normalizer is the part of a tokenizer.json that says how text is normalized first.
 type normalizer struct {
 	step
-	Steps []normalizer `json:"normalizers"` // of a Sequence
+	Steps   []normalizer `json:"normalizers"` // of a Sequence
+	Prepend string       `json:"prepend"`
+	Pattern pattern      `json:"pattern"`
+	Content string       `json:"content"`
 }
 
 // nfc returns what normalizes text, nil if nothing does.

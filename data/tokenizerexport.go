@@ -67,7 +67,7 @@ type TokenVocabulary struct {
 	Special []bool   // [id]
 	Added   []bool   // [id]: it is found in a text before the text is cut into pieces
 	Merges  []string // "a b", in order
-	Pieces  string   // llama.cpp's name for the rule that splits text: gpt-2, smollm, llama-bpe or qwen2
+	Pieces  string   // llama.cpp's name for the rule that splits text: gpt-2, smollm, llama-bpe, qwen2 or gpt-4o; "": it has none
 }
 
 // Vocabulary returns the vocabulary of the tokenizer with that name.
@@ -121,6 +121,9 @@ func fileVocabulary(path string) (TokenVocabulary, error) {
 
 // name returns llama.cpp's name for the rule, "" if it has none.
 func (p *preTokenizer) name() string {
+	if p == nil || p.Type == "Metaspace" || p.Pattern.String != "" {
+		return ""
+	}
 	name := "gpt-2"
 	for _, s := range append([]preTokenizer{*p}, p.Steps...) {
 		switch {
@@ -130,6 +133,8 @@ func (p *preTokenizer) name() string {
 			name = ""
 		case s.Pattern.Regex == llama3Pattern:
 			name = "llama-bpe"
+		case s.Pattern.Regex == o200kPattern:
+			name = "gpt-4o"
 		case s.Pattern.Regex == qwenPattern:
 			name = "qwen2"
 		}

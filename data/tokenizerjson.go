@@ -43,7 +43,8 @@ type step struct {
 }
 
 // readTokenizer reads the tokenizer.json of a Hugging Face folder, or its vocab.json: a byte-level
-// BPE that splits text as GPT-2 (possibly with single digits), Llama 3 or Qwen do. readSpecial says
+// BPE that splits text as GPT-2 (possibly with single digits), Llama 3, Qwen or o200k do, or a BPE of
+// characters that writes spaces as SentencePiece does, with tokens for the bytes of others. readSpecial says
 // which tokens begin and end texts. Special tokens written in a text are plain text.
 func readTokenizer(path string) (*bpeTokenizer, tokenizerJSON, error) {
 	file, sum, err := readTokenizerFile(path)
@@ -66,14 +67,18 @@ func (file tokenizerJSON) parse(t *bpeTokenizer) (err error) {
 	switch {
 	case m.Type != "BPE":
 		return errors.Errorf("model.type: want BPE, got %q: it is not supported", m.Type)
-	case m.ByteFallback:
-		return errors.New("model.byte_fallback: want false, got true: the tokens must be made of bytes, not of characters")
 	case m.Dropout != nil && *m.Dropout != 0:
 		return errors.Errorf("model.dropout: want none, got %g", *m.Dropout)
 	case m.Prefix != nil && *m.Prefix != "":
 		return errors.Errorf("model.continuing_subword_prefix: want none, got %q", *m.Prefix)
 	case m.Suffix != nil && *m.Suffix != "":
 		return errors.Errorf("model.end_of_word_suffix: want none, got %q", *m.Suffix)
+	}
+	if m.ByteFallback {
+		if t.space, err = file.metaspace(); err != nil {
+			return err
+		}
+		return file.characterVocabulary(t)
 	}
 	if t.nfc, err = file.Normalizer.nfc(); err != nil {
 		return err

@@ -24,6 +24,7 @@ const (
 type specials struct {
 	BOS      *int32          `json:"bos_token_id"`
 	EOS      idList          `json:"eos_token_id"`
+	Pad      *int32          `json:"pad_token_id"`
 	BOSToken json.RawMessage `json:"bos_token"` // a text, or an object that contains it
 	EOSToken json.RawMessage `json:"eos_token"`
 	AddBOS   *bool           `json:"add_bos_token"`
@@ -70,10 +71,12 @@ func readSpecials(folder string) (files map[string]specials, err error) {
 	return files, nil
 }
 
-// SpecialIDs are the tokens that begin and end texts of a model that may have no tokenizer.
+// SpecialIDs are the tokens that begin and end texts of a model that may have no tokenizer, and the
+// one that fills rows of other programs.
 type SpecialIDs struct {
 	BOS *int32  `json:"bos,omitempty"` // nil: none is known
 	EOS []int32 `json:"eos,omitempty"`
+	Pad *int32  `json:"pad,omitempty"`
 }
 
 // ReadSpecialIDs returns the ids that the files of a model's Hugging Face folder give.
@@ -85,7 +88,7 @@ func ReadSpecialIDs(folder string) (SpecialIDs, error) {
 	var file tokenizerJSON
 	ids := SpecialIDs{EOS: file.eos(files, generationConfig, modelConfig)}
 	for _, name := range []string{generationConfig, modelConfig} {
-		ids.BOS = cmp.Or(files[name].BOS, ids.BOS)
+		ids.BOS, ids.Pad = cmp.Or(files[name].BOS, ids.BOS), cmp.Or(files[name].Pad, ids.Pad)
 	}
 	return ids, nil
 }

@@ -45,7 +45,7 @@ func (file tokenizerJSON) vocabulary(t *bpeTokenizer) error {
 			return errors.Errorf("model.vocab: want a token for each byte, got none for %#02x", b)
 		}
 	}
-	return file.ranks(&t.merges, table)
+	return file.ranks(&t.merges, func(token string) (string, bool) { return bytesOf(token, table) })
 }
 
 // add fills in the added tokens. Special ones, and BOS, have no text, and text never encodes to
@@ -69,6 +69,12 @@ func (file tokenizerJSON) add(t *bpeTokenizer) error {
 			list = 1
 			if t.nfc != nil {
 				a.Content, _ = t.nfc.normalize(a.Content)
+			}
+			if t.space != nil && t.space.early {
+				a.Content = t.space.read(a.Content, true)
+				if !a.Special {
+					t.words[a.ID] = strings.ReplaceAll(a.Content, spaceMark, " ")
+				}
 			}
 		}
 		lists[list] = append(lists[list], a)
@@ -97,8 +103,8 @@ func (file tokenizerJSON) size(t *bpeTokenizer) error {
 	return nil
 }
 
-// ranks fills in the ranks of the pairs.
-func (file tokenizerJSON) ranks(m *merges, table map[rune]byte) error {
+// ranks fills in the ranks of the pairs; wordOf returns how a token is found in a text.
+func (file tokenizerJSON) ranks(m *merges, wordOf func(token string) (string, bool)) error {
 	m.ranks = make(map[[2]string]int32, len(file.Model.Merges))
 	for rank, text := range file.Model.Merges {
 		pair, err := parsePair(text)
@@ -106,7 +112,7 @@ func (file tokenizerJSON) ranks(m *merges, table map[rune]byte) error {
 			return errors.Wrapf(err, "model.merges[%d]", rank)
 		}
 		for i, token := range pair {
-			word, ok := bytesOf(token, table)
+			word, ok := wordOf(token)
 			if _, known := m.ids[word]; !ok || !known {
 				return errors.Errorf("model.merges[%d]: want two tokens of the vocabulary, got %q", rank, token)
 			}

@@ -34,7 +34,8 @@ type Options struct {
 	// Store is then of no use to anything but this Generator.
 	Release bool
 	// Window is the largest number of tokens that the model sees. 0 means the training length Seq,
-	// or 4 times Seq with ALiBi. With learned positions it can be at most Seq.
+	// or 4 times Seq with ALiBi, or original_seq with longrope, whose short factors it has then (a
+	// longer window has the long ones, for texts of any length). With learned positions it can be at most Seq.
 	Window int
 	// Rows is how many texts are continued at a time, each with its own keys and values; 0: 8, or
 	// fewer if they do not fit in memory.
@@ -112,6 +113,8 @@ func (o Options) window(spec models.Spec) (int, error) {
 		return o.Window, nil
 	case spec.Attention.Positions == models.PositionsALiBi:
 		return alibiReach * spec.Seq, nil
+	case spec.Attention.RopeScaling.Type == layers.RopeLong:
+		return min(spec.Seq, spec.Attention.RopeScaling.OriginalSeq), nil
 	}
 	return spec.Seq, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/attention"
+	"github.com/residua-go/residua/graph/ops/shape"
 )
 
 // AttentionDesign holds the settings of a kind of attention: it is the struct from which the
@@ -53,6 +54,7 @@ type CausalAttention struct {
 
 	b       *graph.Builder
 	name    string
+	config  AttentionConfig
 	options attention.Options
 	prepare attention.Preparation
 	values  *ValueResidual
@@ -61,18 +63,21 @@ type CausalAttention struct {
 
 // AttentionConfig describes one block's attention.
 type AttentionConfig struct {
-	Layer    int // from 0
-	Heads    int
-	KVHeads  int // heads of keys and values; 0: Heads
-	HeadDim  int
-	Scale    float64 // factor of q.k: 1/sqrt(Dh), 1/(layer+1) and muP multipliers multiplied together
-	ALiBi    bool    // bias by distance
-	RopeBase float64 // rotary positions; 0: none
-	Rope     RopeScaling
-	Window   int     // number of tokens that a token sees, including itself; 0: all before it
-	Sinks    int     // with Window: number of first tokens of its document, or row, that are also seen
-	QKNorm   bool    // RMSNorm of queries and keys, head by head, before rotary positions
-	NormEps  float64 // added in QKNorm
+	Layer     int // from 0
+	Heads     int
+	KVHeads   int // heads of keys and values; 0: Heads
+	HeadDim   int
+	Scale     float64 // factor of q.k: 1/sqrt(Dh), 1/(layer+1) and muP multipliers multiplied together
+	ALiBi     bool    // bias by distance
+	RopeBase  float64 // rotary positions; 0: none
+	RopePart  float64 // share of the pairs that rotate; 0: all
+	Rope      RopeScaling
+	SoftCap   float64 // bounds Scale q.k; 0: no cap
+	Window    int     // number of tokens that a token sees, including itself; 0: all before it
+	Sinks     int     // with Window: number of first tokens of its document, or row, that are also seen
+	QKNorm    bool    // RMSNorm of queries and keys, head by head, before rotary positions
+	QKNormRow bool    // with QKNorm: over all heads together
+	NormEps   float64 // added in QKNorm
 	// Values, if not nil, is shared by all attentions of a model. First is true for the first of
 	// them.
 	Values *ValueResidual
@@ -98,7 +103,8 @@ func (c AttentionConfig) Cost(seq float64) Cost {
 	cost := attentionCost(heads*dim, kv*dim, c.seen(seq))
 	learned := c.Values != nil && c.Values.Learned && !c.First
 	if c.QKNorm {
-		cost.Parameters += 2 * dim
+		queries, keys := c.normedSizes()
+		cost.Parameters += float64(queries + keys)
 	}
 	if learned {
 		cost.Parameters += 2
@@ -110,6 +116,15 @@ func (c AttentionConfig) Cost(seq float64) Cost {
 		cost.Activations += kv * dim
 	}
 	return cost
+}
+
+// normedSizes returns how many entries of queries and of keys QK-norm takes together: those of a
+// head, or of all heads.
+func (c AttentionConfig) normedSizes() (queries, keys int) {
+	if !c.QKNormRow {
+		return c.HeadDim, c.HeadDim
+	}
+	return c.Heads * c.HeadDim, cmp.Or(c.KVHeads, c.Heads) * c.HeadDim
 }
 
 // seen returns the mean number of tokens, including itself, that a token sees in a row of seq
@@ -136,16 +151,17 @@ func alibiSlopes(heads int) []float64 {
 }
 
 // NewAttention makes the attention called name; its parameters are name.q_norm and name.k_norm
-// [Dh], and name.value_residual [2].
+// [Dh], or [H*Dh] and [KV*Dh] with QKNormRow, and name.value_residual [2].
 func NewAttention(b *graph.Builder, name string, c AttentionConfig) *CausalAttention {
-	a := &CausalAttention{b: b, name: name, options: attention.Options{Heads: c.Heads, KVHeads: c.KVHeads, Scale: c.Scale, RopeBase: c.RopeBase,
-		Stretch: c.Rope.stretch(c.RopeBase, c.HeadDim), Window: c.Window, Sinks: c.Sinks}}
+	a := &CausalAttention{b: b, name: name, config: c, options: attention.Options{Heads: c.Heads, KVHeads: c.KVHeads, Scale: c.Scale, RopeBase: c.RopeBase,
+		SoftCap: c.SoftCap, Window: c.Window, Sinks: c.Sinks}}
 	if c.ALiBi {
 		a.options.Slopes = alibiSlopes(c.Heads)
 	}
 	a.prepare = attention.Preparation{Heads: c.Heads, KVHeads: c.KVHeads, Eps: c.NormEps}
 	if c.QKNorm {
-		a.prepare.QueryGain, a.prepare.KeyGain = b.Param(Gain(name+".q_norm", c.HeadDim)), b.Param(Gain(name+".k_norm", c.HeadDim))
+		queries, keys := c.normedSizes()
+		a.prepare.QueryGain, a.prepare.KeyGain = b.Param(Gain(name+".q_norm", queries)), b.Param(Gain(name+".k_norm", keys))
 	}
 	if a.values, a.first = c.Values, c.First; a.values != nil && a.values.Learned && !a.first {
 		a.prepare.Weights = b.Param(graph.ParamSpec{Name: name + ".value_residual", Shape: []int{2}, Init: graph.Initializer{Offset: 0.5}})
@@ -154,12 +170,18 @@ func NewAttention(b *graph.Builder, name string, c AttentionConfig) *CausalAtten
 }
 
 // Forward attends: qkv [T, (H+2*KV)*Dh] -> o [T, H, Dh]. seq is the number of tokens in a row;
-// starts are the document starts, or nil. If name.pattern is hooked, the probabilities [T, H, seq]
-// (query, head, the key's index in its row) are computed and o is made from them; this is an error
-// with a generation's cache.
+// starts are the document starts, or nil. Hooks name.q, .k and .v see queries, keys and values
+// [T, H, Dh] after QK-norm and value residual. If name.pattern is hooked, the probabilities
+// [T, H, seq] (query, head, the key's index in its row) are computed and o is made from them, and
+// with name.scores what they are the softmax of; with name.q_rotated or .k_rotated, which exist
+// only with rotary positions, those are computed first. These are errors with a generation's cache.
 func (a *CausalAttention) Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) *gorgonia.Node {
 	o := a.options
 	o.Seq, o.Starts = seq, starts
+	if cache := a.b.Cache(); cache != nil {
+		seq = cache.Capacity()
+	}
+	o.Stretch = a.config.stretch(seq)
 	qkv = a.b.Hook(a.name+".qkv", qkv, qkvAxes(qkv)...) // [T, (H+2*KV)*Dh]
 	return a.b.Hook(a.name+".heads", a.attend(a.prepared(qkv), o), "head", "value")
 }
@@ -173,20 +195,62 @@ func (a *CausalAttention) prepared(qkv *gorgonia.Node) *gorgonia.Node {
 	if o.QueryGain != nil || a.values != nil && !a.first {
 		qkv = attention.Prepare(a.b, qkv, o)
 	}
+	if names := []string{"q", "k", "v"}; a.hooksAny(names) {
+		qkv = a.hookParts(qkv, names)
+	}
 	if a.values != nil && a.first {
 		a.values.first = attention.Values(a.b, qkv, o.Heads, o.KVHeads)
 	}
 	return qkv
 }
 
-// attend computes causal attention, in one pass unless the pattern is hooked.
+// attend computes causal attention, in one pass unless a stage of it is hooked.
 func (a *CausalAttention) attend(qkv *gorgonia.Node, o attention.Options) *gorgonia.Node {
-	pattern := a.name + ".pattern"
-	if !a.b.Hooked(pattern) {
+	if names := []string{"q_rotated", "k_rotated"}; o.RopeBase != 0 && a.hooksAny(names) {
+		qkv = a.hookParts(attention.Rotate(a.b, qkv, o), names)
+		o.RopeBase = 0
+	}
+	pattern, scores := a.name+".pattern", a.name+".scores"
+	wanted, scored := a.b.Hooked(pattern), a.b.Hooked(scores)
+	if !wanted && !scored {
 		return a.perHead(attention.Causal(a.b, qkv, o)) // [T, H, Dh]
 	}
-	p := a.b.Hook(pattern, a.perHead(attention.Pattern(a.b, qkv, o)), "head", "key") // [T, H, seq]
-	return attention.Mix(a.b, p, qkv, o)
+	p := (*gorgonia.Node)(nil) // [T, H, seq]
+	if scored {
+		p = attention.Softmax(a.b, a.b.Hook(scores, attention.Scores(a.b, qkv, o), "head", "key"), o)
+	} else {
+		p = attention.Pattern(a.b, qkv, o)
+	}
+	return attention.Mix(a.b, a.b.Hook(pattern, a.perHead(p), "head", "key"), qkv, o)
+}
+
+// hooksAny tells whether one of the attention's activations is hooked.
+func (a *CausalAttention) hooksAny(names []string) bool {
+	hooked := false
+	for _, name := range names {
+		hooked = a.b.Hooked(a.name+"."+name) || hooked // in any case, so that each is known
+	}
+	return hooked
+}
+
+// hookParts takes queries, keys and values apart, calls the hooks of those that have names, and
+// packs them again.
+func (a *CausalAttention) hookParts(qkv *gorgonia.Node, names []string) *gorgonia.Node {
+	if qkv == nil || a.b.Err() != nil {
+		return qkv
+	}
+	kv := cmp.Or(a.options.KVHeads, a.options.Heads)
+	dim := graph.SignatureOf(qkv).Width() / (a.options.Heads + 2*kv)
+	var parts gorgonia.Nodes
+	for i, heads := range []int{a.options.Heads, kv, kv} {
+		from := dim * []int{0, a.options.Heads, a.options.Heads + kv}[i]
+		part := shape.Reshape(a.b, shape.Slice(a.b, qkv, from, from+heads*dim), heads, dim) // [T, heads, Dh]
+		if i < len(names) {
+			part = a.b.Hook(a.name+"."+names[i], part, "head", "value")
+		}
+		parts = append(parts, part)
+	}
+	return shape.Reshape(a.b, shape.Concat(a.b, parts...), qkv.Shape()[1:]...)
 }
 
 // perHead applies PerHead, if there is one.

@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"math"
 	"slices"
 
 	"github.com/residua-go/residua/graph"
@@ -15,9 +16,10 @@ import (
 // If documents are not masked, s is 0, the beginning of the row.
 type SlidingAttention struct {
 	SoftmaxAttention
-	Window int   `yaml:"window" default:"required" max:"1048576" help:"tokens that a token sees, itself included"`
-	Sinks  int   `yaml:"sinks" max:"1048576" help:"how many of the first tokens of its document a token sees as well; of its row, where documents are not masked"`
-	Layers []int `yaml:"layers" default:"all" max:"4095" help:"the blocks, from 0 and rising, whose attention slides; the others see all tokens before"`
+	Window   int     `yaml:"window" default:"required" max:"1048576" help:"tokens that a token sees, itself included"`
+	Sinks    int     `yaml:"sinks" max:"1048576" help:"how many of the first tokens of its document a token sees as well; of its row, where documents are not masked"`
+	RopeBase float64 `yaml:"window_rope_base" help:"rope: base of the wavelengths where attention slides, without rope_scaling; 0: as elsewhere"`
+	Layers   []int   `yaml:"layers" default:"all" max:"4095" help:"the blocks, from 0 and rising, whose attention slides; the others see all tokens before"`
 }
 
 // Name returns "sliding".
@@ -40,6 +42,9 @@ func (c SlidingAttention) Check(layers int) error {
 	}
 	if c.Sinks < 0 || c.Sinks > MaxSize {
 		return Setting("sinks", "want 0 to %d, got %d", MaxSize, c.Sinks)
+	}
+	if c.RopeBase != 0 && !(c.RopeBase > 1 && c.RopeBase <= math.MaxFloat32) {
+		return Setting("window_rope_base", "want > 1, or 0 for that of all blocks, got %g", c.RopeBase)
 	}
 	for i, l := range c.Layers {
 		switch {
@@ -64,6 +69,9 @@ func (c SlidingAttention) Slides(layer int) bool {
 func (c SlidingAttention) windowed(a AttentionConfig) AttentionConfig {
 	if c.Slides(a.Layer) {
 		a.Window, a.Sinks = c.Window, c.Sinks
+		if c.RopeBase != 0 && a.RopeBase != 0 {
+			a.RopeBase, a.Rope = c.RopeBase, RopeScaling{}
+		}
 	}
 	return a
 }

@@ -63,7 +63,14 @@ type Config struct {
 	Bias          bool    `yaml:"bias" json:"bias" help:"biases in norms and linear maps"`
 	TieEmbeddings bool    `yaml:"tie_embeddings" json:"tie_embeddings" help:"the unembedding is the embedding, transposed"`
 	Dropout       float64 `yaml:"dropout" json:"dropout" help:"dropout rate of what is written to the stream"`
-	LogitSoftcap  float64 `yaml:"logit_softcap" json:"logit_softcap,omitempty" help:"c of logits c tanh(logit / c), after muP's factor; 0: not capped"`
+	Norms         string  `yaml:"norms" json:"norms,omitempty" default:"before" added:"\"\"" help:"where a sublayer's norm is: before it; after it, on what it adds; or both"`
+	Parallel      bool    `yaml:"parallel" json:"parallel,omitempty" added:"false" help:"a block's feed-forward reads the stream as it is before the block's attention"`
+	FFBias        bool    `yaml:"feedforward_bias" json:"feedforward_bias,omitempty" added:"false" help:"biases in feed-forwards, also without bias"`
+
+	EmbeddingScale float64 `yaml:"embedding_scale" json:"embedding_scale,omitempty" added:"0" help:"multiplies the rows of the embedding where tokens are looked up; 0: 1"`
+	ResidualScale  float64 `yaml:"residual_scale" json:"residual_scale,omitempty" added:"0" help:"multiplies what each sublayer adds to the stream; 0: 1"`
+	LogitScale     float64 `yaml:"logit_scale" json:"logit_scale,omitempty" added:"0" help:"multiplies the logits, before logit_softcap; 0: 1"`
+	LogitSoftcap   float64 `yaml:"logit_softcap" json:"logit_softcap,omitempty" help:"c of logits c tanh(logit / c), after muP's factor; 0: not capped"`
 
 	Init         string  `yaml:"init" json:"init" help:"initial weights: paper, N(0, init_std^2 / fan_in); lecun, N(0, 1 / fan_in); or lecun-all, that of embeddings (a table's fan-in is its rows) and unembedding, too"`
 	InitStd      float64 `yaml:"init_std" json:"init_std,omitempty" default:"0.02 with init paper" from:"model.init" help:"with init paper: the numerator of the standard deviation"`
@@ -90,7 +97,13 @@ type Attention struct {
 	Positions           string                 `yaml:"positions" json:"positions,omitempty" help:"learned, alibi, rope or none"`
 	RopeBase            float64                `yaml:"rope_base" json:"rope_base,omitempty" default:"10000 with rope" from:"model.attention.positions" help:"rope: base of the wavelengths"`
 	RopeScaling         layers.RopeScaling     `yaml:"rope_scaling" json:"rope_scaling,omitzero" help:"rope: for rows longer than those of training"`
+	RopePart            float64                `yaml:"rope_part" json:"rope_part,omitempty" added:"0" help:"rope: rotate this share of each head's pairs, the first ones, and leave the others; 0: all"`
+	NoRope              []int                  `yaml:"no_rope" json:"no_rope,omitempty" default:"none" added:"null" help:"rope: the blocks, from 0 and rising, without positions"`
+	Scale               float64                `yaml:"scale" json:"scale,omitempty" default:"1/sqrt(head_dim)" added:"0" help:"factor of q.k"`
+	Softcap             float64                `yaml:"softcap" json:"softcap,omitempty" added:"0" help:"c of attention logits c tanh(scale q.k / c); 0: not capped. A GPU is refused"`
+	Bias                string                 `yaml:"bias" json:"bias,omitempty" added:"\"\"" help:"biases of the maps around attention, also without model.bias: qkv, or all, that of the output too; none or empty: no"`
 	QKNorm              bool                   `yaml:"qk_norm" json:"qk_norm,omitempty" help:"RMSNorm of queries and keys, head by head with one gain each, before rotary positions"`
+	QKNormOver          string                 `yaml:"qk_norm_over" json:"qk_norm_over,omitempty" default:"head" added:"\"\"" help:"qk_norm: over each head, or over the row of all heads, with a gain for each entry. A GPU is refused row"`
 	ValueResidual       string                 `yaml:"value_residual" json:"value_residual,omitempty" help:"mix block 0's values into those of later blocks: fixed, half and half, or learned, two weights a block; none or empty: no"`
 	InverseLayerScaling bool                   `yaml:"inverse_layer_scaling" json:"inverse_layer_scaling,omitempty" help:"divide the logits by the block's number, from 1"`
 }
@@ -169,9 +182,10 @@ func (c Config) WithDefaults() Config {
 	if c.Loops > 0 {
 		setDefault(&c.LoopEnd, c.Layers)
 	}
-	if c.Attention.ValueResidual == valuesNone {
-		c.Attention.ValueResidual = ""
-	}
+	clearDefault(&c.Attention.ValueResidual, valuesNone)
+	clearDefault(&c.Attention.Bias, valuesNone)
+	clearDefault(&c.Attention.QKNormOver, qkNormHead)
+	clearDefault(&c.Norms, stream.NormsBefore)
 	if isStruct(c.FeedForward) {
 		c.FeedForward = layers.WithDefaults(c.FeedForward)
 	}
@@ -185,6 +199,13 @@ func (c Config) WithDefaults() Config {
 		c.Stream = layers.WithDefaults(c.Stream)
 	}
 	return c
+}
+
+// clearDefault sets a word that means the same as leaving it out to "".
+func clearDefault(field *string, word string) {
+	if *field == word {
+		*field = ""
+	}
 }
 
 func setDefault[T comparable](field *T, value T) {

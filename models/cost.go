@@ -126,7 +126,8 @@ func (s Spec) writesCost() (total layers.Cost) {
 
 // streamCost returns the cost of the stream, whose parameters the passes of a loop share.
 func (s Spec) streamCost() layers.Cost {
-	total := s.design.Cost().WithParameters(s.designed(s.Layers).Cost())
+	of := func(d stream.Design) layers.Cost { return d.Cost().Plus(stream.OptionsCost(d)) }
+	total := of(s.design).WithParameters(of(s.designed(s.Layers)))
 	looped, ok := s.design.(stream.LoopedDesign)
 	if !ok || looped.DepthParameters() == nil {
 		return total

@@ -3,6 +3,7 @@ package models_test
 import (
 	"reflect"
 
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 )
 
@@ -43,4 +44,18 @@ func withField[D any](design D, name string, value any) D {
 	v.Set(reflect.ValueOf(design))
 	v.FieldByName(name).Set(reflect.ValueOf(value))
 	return v.Interface().(D)
+}
+
+// slidingRope returns a base with rotary positions and windows.
+func slidingRope(base float64) models.Config {
+	c := withRope()
+	c.Attention.Kind = layers.SlidingAttention{Window: 3, RopeBase: base}
+	return c
+}
+
+// longRope returns a base with longrope, whose long factors are for rows of more tokens than seq.
+func longRope(seq int) models.Config {
+	c := withRope()
+	c.Attention.RopeScaling = layers.RopeScaling{Type: layers.RopeLong, Factor: 2, OriginalSeq: seq, ShortFactors: []float64{1, 1, 1.5}, LongFactors: []float64{1, 3, 5}}
+	return c
 }

@@ -67,6 +67,7 @@ func zooEffects(t *testing.T) (effects []effect) {
 	moe := moeBase()
 	effects = append(effects, []effect{
 		{"feedforward.swiglu.hidden", tinyVector(withFeedForward(layers.SwiGLUConfig{Hidden: 7})), inFeedForward("Hidden", 12), every, nil},
+		{"feedforward.swiglu.gate", tinyVector(withFeedForward(layers.SwiGLUConfig{Hidden: 7})), inFeedForward("Gate", layers.GateGELU), function, same},
 		{"feedforward.relu2.hidden", tinyMatrix(withFeedForward(layers.ReLU2Config{Hidden: 7})), inFeedForward("Hidden", 12), every, nil},
 		{"feedforward.relu.hidden", tinyMatrix(withFeedForward(layers.ReLUConfig{Hidden: 7})), inFeedForward("Hidden", 12), every, nil},
 		{"feedforward.moe.hidden", moe, inFeedForward("Hidden", 12), every, nil},

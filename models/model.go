@@ -148,15 +148,20 @@ func (m *Model) checkTokens(tokens *gorgonia.Node) bool {
 	return true
 }
 
-// block runs the sublayers of the block at depth l.
+// block runs the sublayers of the block at depth l. In a parallel block the feed-forward reads the
+// state that attention reads.
 func (m *Model) block(s stream.State, l, seq int, starts *gorgonia.Node) stream.State {
+	before := s
 	for _, site := range m.stream.Sites(l) {
+		if !m.spec.Parallel {
+			before = s
+		}
 		switch site.Sublayer {
 		case stream.Attention:
-			qkv, link := m.stream.ReadHeads(s, site)
+			qkv, link := m.stream.ReadHeads(before, site)
 			s = m.stream.WriteHeads(s, site, link, m.attention[l].Forward(m.writes.Heads(site, qkv), seq, starts))
 		case stream.FeedForward:
-			u, link := m.stream.ReadFeatures(s, site)
+			u, link := m.stream.ReadFeatures(before, site)
 			s = m.stream.WriteFeatures(s, site, link, m.feedforward[l].Forward(u))
 		}
 	}
@@ -165,7 +170,7 @@ func (m *Model) block(s stream.State, l, seq int, starts *gorgonia.Node) stream.
 
 // Logits returns the logits [T, vocab] of features.
 func (m *Model) Logits(features *gorgonia.Node) *gorgonia.Node {
-	return m.unembedding.Logits(features)
+	return m.b.Hook("logits", m.unembedding.Logits(features), "vocab")
 }
 
 // Auxiliary holds the coefficients of the losses that are added to the cross-entropy.

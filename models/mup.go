@@ -51,13 +51,19 @@ func (s Spec) Scales() Scales { return Scales{s.inputScale(), s.attentionScale(0
 
 // inputScale is the factor of the embedding.
 func (s Spec) inputScale() float64 {
-	return s.multiplier(func(m *MuP) float64 { return m.InputMultiplier })
+	return withScale(s.multiplier(func(m *MuP) float64 { return m.InputMultiplier }), s.EmbeddingScale)
 }
 
 // attentionScale is the factor of q.k in block l: multiplier * sqrt(base Dh)/Dh, which is
-// 1/sqrt(Dh) without muP; with inverse layer scaling it is divided by l+1 (paper C.1).
+// 1/sqrt(Dh), or attention.scale, without muP; with inverse layer scaling it is divided by l+1 (paper C.1).
 func (s Spec) attentionScale(l int) float64 {
 	scale := s.multiplier(func(m *MuP) float64 { return m.AttnMultiplier }) * math.Sqrt(s.ratios().BaseHeadDim) / float64(s.HeadDim())
+	switch own := s.Attention.Scale; {
+	case own != 0 && s.MuP == nil:
+		scale = own
+	case own != 0:
+		scale *= own * math.Sqrt(float64(s.HeadDim()))
+	}
 	if s.Attention.InverseLayerScaling {
 		scale /= float64(l + 1)
 	}
@@ -66,5 +72,5 @@ func (s Spec) attentionScale(l int) float64 {
 
 // logitScale is the factor of the logits: the multiplier divided by the width ratio.
 func (s Spec) logitScale() float64 {
-	return s.multiplier(func(m *MuP) float64 { return m.OutputMultiplier }) / s.ratios().WidthRatio
+	return withScale(s.multiplier(func(m *MuP) float64 { return m.OutputMultiplier })/s.ratios().WidthRatio, s.LogitScale)
 }

@@ -44,7 +44,7 @@ func TestSameModel(t *testing.T) {
 	same := func(a, b models.Config) error { return modeltest.Resolve(t, a).SameModel(modeltest.Resolve(t, b)) }
 	c := m
 	c.MuP = &models.MuP{OutputMultiplier: 2}
-	assert.EqualError(t, same(m, c), "model.mup: scale of the logits: want 1, got 2")
+	assert.EqualError(t, same(m, c), "model.logit_scale: want 1, got 2")
 	c.MuP = &models.MuP{}
 	c.Dropout, c.MaskDocuments, c.BOS, c.Separator, c.InitStd, c.EmbeddingStd, c.Preset = 0.1, true, 3, 5, 1, 1, "quickstart"
 	assert.NoError(t, same(m, c))

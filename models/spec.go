@@ -27,7 +27,7 @@ type Spec struct {
 // valid.
 func (c Config) Resolve() (Spec, error) {
 	s := Spec{Config: c.WithDefaults()}
-	for _, check := range []func() error{s.checkStream, s.checkFeedForward, s.checkWrites, s.checkChoices, s.checkRope, s.checkNumbers, s.checkMuP} {
+	for _, check := range []func() error{s.checkStream, s.checkFeedForward, s.checkWrites, s.checkChoices, s.checkRope, s.checkBlocks, s.checkNumbers, s.checkMuP} {
 		if err := check(); err != nil {
 			return Spec{}, err
 		}
@@ -43,7 +43,7 @@ func (s Spec) designed(blocks int) stream.Design {
 		Layers: blocks, Loop: s.loop(), Vocab: s.Vocab, Positions: s.positionRows(), Heads: s.Attention.Heads, HeadDim: s.Attention.HeadDim, KVHeads: s.KVHeads(),
 		Norm: s.norm(), Init: s.init(), Bias: s.Bias, Tied: s.TieEmbeddings,
 		ExactGelu: s.Gelu == GeluExact, InputScale: s.inputScale(), Dropout: s.Dropout,
-		AttentionOnly: s.attentionOnly(), Ratios: s.ratios()}))
+		Blocks: s.blockOptions(), AttentionOnly: s.attentionOnly(), Ratios: s.ratios()}))
 }
 
 // Depth returns the number of blocks that a token passes, counting a loop's blocks each time. Sites
@@ -172,14 +172,16 @@ func (s Spec) valueResidual() *layers.ValueResidual {
 
 // attentionConfig returns the configuration of the attention at depth l.
 func (s Spec) attentionConfig(l int, values *layers.ValueResidual) layers.AttentionConfig {
-	return layers.AttentionConfig{Layer: s.loop().Block(l), Heads: s.HeadCount(), KVHeads: s.KVHeads(), HeadDim: s.HeadDim(), Scale: s.attentionScale(l),
-		ALiBi: s.Attention.Positions == PositionsALiBi, RopeBase: s.Attention.RopeBase, Rope: s.Attention.RopeScaling,
-		QKNorm: s.Attention.QKNorm, NormEps: s.NormEps, Values: values, First: l == 0}
+	block, a := s.loop().Block(l), s.Attention
+	base, scaling := a.rope(block)
+	return layers.AttentionConfig{Layer: block, Heads: s.HeadCount(), KVHeads: s.KVHeads(), HeadDim: s.HeadDim(), Scale: s.attentionScale(l),
+		ALiBi: a.Positions == PositionsALiBi, RopeBase: base, RopePart: a.RopePart, Rope: scaling, SoftCap: a.Softcap,
+		QKNorm: a.QKNorm, QKNormRow: a.QKNormOver == qkNormRow, NormEps: s.NormEps, Values: values, First: l == 0}
 }
 
 // feedForwardSizes returns the settings that the model gives to its feed-forwards.
 func (s Spec) feedForwardSizes() layers.FeedForwardSizes {
-	return layers.FeedForwardSizes{In: s.Width(), Bias: s.Bias, ExactGelu: s.Gelu == GeluExact, AddsOutput: s.shape.AddsOutput,
+	return layers.FeedForwardSizes{In: s.Width(), Bias: s.Bias || s.FFBias, ExactGelu: s.Gelu == GeluExact, AddsOutput: s.shape.AddsOutput,
 		WidthRatio: s.ratios().WidthRatio, HiddenRatio: s.hiddenRatio(), Init: s.init()}
 }
 
@@ -224,7 +226,8 @@ func (s Spec) function() (values map[string]any, keys []string, err error) {
 	}
 	values = map[string]any{}
 	add := func(key string, value any) { values[key], keys = value, append(keys, key) }
-	resolved := map[string]any{"loop_begin": loop.Begin, "loop_end": loop.End, "loops": loop.Times, "attention.head_dim": s.HeadDim(), "attention.heads": s.HeadCount(), "attention.kv_heads": s.KVHeads()}
+	resolved := map[string]any{"loop_begin": loop.Begin, "loop_end": loop.End, "loops": loop.Times, "attention.head_dim": s.HeadDim(), "attention.heads": s.HeadCount(), "attention.kv_heads": s.KVHeads(),
+		"embedding_scale": s.inputScale(), "logit_scale": s.logitScale(), "attention.scale": s.attentionScale(0)} // with muP's factors
 	starts := []string{"preset", "seq", "init", "init_std", "embedding_std", "dropout"}
 	entries, err := settings.Entries(s.Config)
 	for _, e := range entries {
@@ -233,8 +236,5 @@ func (s Spec) function() (values map[string]any, keys []string, err error) {
 		}
 	}
 	add("seq", s.positionRows())
-	add("mup: scale of the embedding", s.inputScale())
-	add("mup: scale of the logits", s.logitScale())
-	add("mup: scale of q.k", s.attentionScale(0))
 	return values, keys, err
 }

@@ -140,6 +140,9 @@ func (s *Spec) checkChoices() error {
 	}{
 		{"attention.positions", s.Attention.Positions, []string{PositionsLearned, PositionsALiBi, PositionsRoPE, PositionsNone}},
 		{"attention.value_residual", cmp.Or(s.Attention.ValueResidual, valuesNone), []string{valuesNone, ValuesFixed, ValuesLearned}},
+		{stream.NormsKey, cmp.Or(s.Norms, stream.NormsBefore), []string{stream.NormsBefore, stream.NormsAfter, stream.NormsBoth}},
+		{stream.HeadBiasesKey, cmp.Or(s.Attention.Bias, valuesNone), []string{valuesNone, stream.HeadBiasesQKV, stream.HeadBiasesAll}},
+		{"attention.qk_norm_over", cmp.Or(s.Attention.QKNormOver, qkNormHead), []string{qkNormHead, qkNormRow}},
 		{"norm", s.Norm, []string{NormLayer, NormRMS}},
 		{"gelu", s.Gelu, []string{GeluTanh, GeluExact}},
 		{"init", s.Init, []string{InitPaper, InitLeCun, InitLeCunAll}},
@@ -157,7 +160,7 @@ func (s *Spec) checkRope() error {
 	switch rope := a.Positions == PositionsRoPE; {
 	case a.RopeBase != 0 && (!rope || !(a.RopeBase > 1)):
 		return fieldError("attention.rope_base", "want > 1 and positions rope, got %g with positions %s", a.RopeBase, a.Positions)
-	case a.RopeScaling != (layers.RopeScaling{}) && !rope:
+	case !a.RopeScaling.IsZero() && !rope:
 		return fieldError("attention.rope_scaling", "want positions rope with it, got positions %s", a.Positions)
 	}
 	var bad *layers.SettingError
@@ -184,7 +187,7 @@ func (s *Spec) checkNumbers() error {
 	case !positive(s.EmbeddingStd):
 		return fieldError("embedding_std", "want a finite number > 0, got %g", s.EmbeddingStd)
 	case s.Norm == NormRMS && s.Bias:
-		return fieldError("bias", "rmsnorm has no bias: set bias to false or norm to %s", NormLayer)
+		return fieldError("bias", "rmsnorm has no bias: set norm to %s, or bias to false and attention.bias and feedforward_bias, for those of linear maps", NormLayer)
 	case s.BOS < 0 || s.BOS >= s.Vocab:
 		return fieldError("bos", "want an id below the vocabulary %d, got %d", s.Vocab, s.BOS)
 	case s.Separator < 0 || s.Separator >= s.Vocab:

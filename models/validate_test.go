@@ -113,7 +113,7 @@ func badNumbers() []refusal {
 		{"attention.rope_base", "want > 1 and positions rope, got 10000 with positions learned", tinyMatrix(withAttention(models.Attention{RopeBase: 1e4}))},
 		{"attention.rope_base", "want > 1 and positions rope, got 1 with positions rope", tinyMatrix(withAttention(models.Attention{Positions: models.PositionsRoPE, RopeBase: 1}))},
 		{"attention.rope_base", "want > 1 and positions rope, got NaN with positions rope", tinyMatrix(withAttention(models.Attention{Positions: models.PositionsRoPE, RopeBase: nan}))},
-		{"bias", "rmsnorm has no bias: set bias to false or norm to layernorm", tinyMatrix(func(c *models.Config) { c.Norm, c.Bias = models.NormRMS, true })},
+		{"bias", "rmsnorm has no bias: set norm to layernorm, or bias to false and attention.bias and feedforward_bias, for those of linear maps", tinyMatrix(func(c *models.Config) { c.Norm, c.Bias = models.NormRMS, true })},
 		{"bos", "want an id below the vocabulary 13, got 13", tinyMatrix(func(c *models.Config) { c.MaskDocuments, c.BOS = true, 13 })},
 		{"bos", "want an id below the vocabulary 13, got -1", tinyMatrix(func(c *models.Config) { c.MaskDocuments, c.BOS = true, -1 })},
 		{"separator", "want an id below the vocabulary 13, got 13", tinyMatrix(func(c *models.Config) { c.Separator = 13 })},

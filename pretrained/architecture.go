@@ -20,6 +20,7 @@ type Architecture struct {
 	// ZeroBiases says that the class always has biases. For a model without biases they are
 	// written as zeros.
 	ZeroBiases     bool
+	GainsLess1     bool           // files hold the gains of norms less 1 (GGUF files hold them as they are)
 	CodeFile, Code string         // for a class that transformers does not have: the name of its Python file, modeling_NAME.py, and the file's text
 	VocabFiles     bool           // a folder may have vocab.json and merges.txt instead of a tokenizer.json
 	Tokenizers     map[int]string // our tokenizers by size of the vocabulary, for folders without a tokenizer
@@ -37,7 +38,7 @@ func (a Architecture) Name() string { return a.Type }
 
 // architectures lists the architectures that can be read and written, ours first.
 func architectures(zoo models.Zoo) []Architecture {
-	return append([]Architecture{gpt2(), llama(), qwen3(), mistral(), residua()}, models.KindsOf[Architecture](zoo)...)
+	return append([]Architecture{gpt2(), llama(), qwen3(), mistral(), qwen2(), gptNeoX(), gemma2(), gemma3(), olmo2(), smolLM3(), granite(), phi3(), residua()}, models.KindsOf[Architecture](zoo)...)
 }
 
 // ArchitectureNames returns the names of the Hugging Face architectures that can be read and

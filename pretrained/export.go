@@ -41,7 +41,7 @@ func (huggingFace) Export(m *Model, folder string, o ExportOptions) (notes []str
 	} else if m.Spec.MaskDocuments {
 		notes = append(notes, "the model was trained with attention inside documents; transformers attends across the documents of one text")
 	}
-	return notes, checkpoint.WriteFolder(folder, o.Replace, files...)
+	return notes, o.Disk.WriteFolder(folder, o.Replace, files...)
 }
 
 func (m *Model) huggingFaceFiles(a Architecture) ([]checkpoint.FolderFile, error) {
@@ -50,7 +50,7 @@ func (m *Model) huggingFaceFiles(a Architecture) ([]checkpoint.FolderFile, error
 		return nil, err
 	}
 	c := a.config(m.Spec)
-	special := map[string]any{"bos_token_id": tokenizer.bos, "eos_token_id": oneOrAll(tokenizer.eos)}
+	special := map[string]any{"bos_token_id": tokenizer.bos, "eos_token_id": oneOrAll(tokenizer.eos), "pad_token_id": m.Special.Pad}
 	maps.Copy(c, map[string]any{"model_type": a.Type, "architectures": []string{a.Class}, "tie_word_embeddings": m.Spec.TieEmbeddings, "dtype": "float32"})
 	maps.Copy(c, special)
 	tensors, err := a.write(m)

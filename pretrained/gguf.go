@@ -1,8 +1,10 @@
 package pretrained
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,21 +18,17 @@ import (
 
 // GGUFForm describes an architecture in llama.cpp's GGUF files.
 type GGUFForm struct {
+	Name       string // llama.cpp's name; "": Architecture.Type
 	Eps        string // key of the norms' epsilon
 	Neighbours bool   // rotary positions rotate pairs of neighbouring rows of a head, not of rows half a head apart as in Hugging Face's files
-	Check      func(models.Spec) error
+	Windows    bool   // it has attention windows
+	// Keys returns further keys and their values, or an error for a model that llama.cpp cannot
+	// compute; nil: there are none.
+	Keys func(models.Spec) (map[string]any, error)
 }
 
-// gpt2GGUF checks that llama.cpp's GPT-2 can compute the model.
-func gpt2GGUF(spec models.Spec) error {
-	switch {
-	case spec.Attention.InverseLayerScaling:
-		return errors.New("gguf: model.attention.inverse_layer_scaling: want false for llama.cpp's gpt2, got true")
-	case spec.Gelu != models.GeluTanh:
-		return errors.Errorf("gguf: model.gelu: want %s for llama.cpp's gpt2, got %s", models.GeluTanh, spec.Gelu)
-	}
-	return nil
-}
+// name returns llama.cpp's name of the architecture.
+func (f GGUFForm) name(a Architecture) string { return cmp.Or(f.Name, a.Type) }
 
 // gguf is the file format of llama.cpp.
 type gguf struct{}
@@ -96,17 +94,14 @@ func (gguf) Export(m *Model, path string, o ExportOptions) (notes []string, err 
 	if err != nil {
 		return nil, err
 	}
-	return nil, checkpoint.WriteFileAtomic(path, func(w io.Writer) error { return checkpoint.EncodeGGUF(w, metadata, tensors, ggufTypeNamed(o.Type).of) })
+	return nil, o.Disk.WriteFileAtomic(path, func(w io.Writer) error { return checkpoint.EncodeGGUF(w, metadata, tensors, ggufTypeNamed(o.Type).of) })
 }
 
 // ggufArchitecture returns the architecture that fits the model and that llama.cpp supports.
 func (m *Model) ggufArchitecture() (Architecture, error) {
 	a, problems := firstFitting(slices.DeleteFunc(architectures(m.Zoo), func(a Architecture) bool { return a.GGUF == nil }), m.Spec)
-	switch {
-	case problems != "":
+	if problems != "" {
 		return a, errors.Errorf("gguf: want an architecture that llama.cpp has: %s", problems)
-	case a.GGUF.Check != nil:
-		return a, a.GGUF.Check(m.Spec)
 	}
 	return a, nil
 }
@@ -118,50 +113,69 @@ func (a Architecture) ggufTensors(m *Model) ([]checkpoint.Tensor, error) {
 		return nil, err
 	}
 	l := a.layout(m.Spec)
+	l.GainsLess1 = false
 	for i := range l.rows {
 		r := &l.rows[i]
 		r.theirs = r.gguf
 		switch {
 		case a.GGUF.Neighbours && r.axes == "DQ":
-			r.axes, r.theirAxes = "DH2e", "He2D"
+			r.axes, r.theirAxes = "DH2e", "(He2)D"
 		case a.GGUF.Neighbours && r.axes == "DK":
-			r.axes, r.theirAxes = "DG2e", "Ge2D"
+			r.axes, r.theirAxes = "DG2e", "(Ge2)D"
+		case a.GGUF.Neighbours && r.axes == "Q":
+			r.axes, r.theirAxes = "H2e", "(He2)"
+		case a.GGUF.Neighbours && r.axes == "K":
+			r.axes, r.theirAxes = "G2e", "(Ge2)"
+		case strings.HasPrefix(r.theirAxes, "("):
+			matrix := r.axes[0] == 'D'
+			r.theirAxes = "(" + strings.TrimPrefix(r.axes, "D") + ")"
+			if matrix {
+				r.theirAxes += "D"
+			}
 		case len(r.axes) == 2 && r.axes != "VD" && r.axes != "TD":
 			r.theirAxes = r.axes[1:] + r.axes[:1]
 		}
 	}
-	tensors, err := l.write(m.Store)
-	for i, t := range tensors {
-		if last := len(t.Shape) - 1; last > 1 {
-			tensors[i].Shape = []int{len(t.Data.([]float32)) / t.Shape[last], t.Shape[last]}
-		}
-	}
-	return tensors, err
+	return l.write(m.Store)
 }
 
 // ggufMetadata returns what llama.cpp needs to know about the model.
 func (m *Model) ggufMetadata(a Architecture, o ExportOptions) ([]checkpoint.GGUFEntry, error) {
 	c, kind := m.Spec, ggufTypeNamed(o.Type)
 	entry := func(key string, value any) checkpoint.GGUFEntry { return checkpoint.GGUFEntry{Key: key, Value: value} }
-	number := func(key string, n int) checkpoint.GGUFEntry { return entry(a.Type+"."+key, uint32(n)) }
+	arch := a.GGUF.name(a)
+	number := func(key string, n int) checkpoint.GGUFEntry { return entry(arch+"."+key, uint32(n)) }
 	all := []checkpoint.GGUFEntry{
-		entry("general.architecture", a.Type), entry("general.name", "residua "+a.Type), entry("general.file_type", kind.file),
+		entry("general.architecture", arch), entry("general.name", "residua "+arch), entry("general.file_type", kind.file),
 		number("vocab_size", c.Vocab), number("context_length", c.Seq), number("embedding_length", c.Width()), number("block_count", c.Layers),
 		number("feed_forward_length", c.FeedForwardShape().Hidden), number("attention.head_count", c.HeadCount()),
-		number("attention.head_count_kv", c.KVHeads()), entry(a.Type+"."+a.GGUF.Eps, float32(c.NormEps)),
+		number("attention.head_count_kv", c.KVHeads()), entry(arch+"."+a.GGUF.Eps, float32(c.NormEps)),
 	}
 	if kind.elements == checkpoint.GGUFQ8 {
 		all = append(all, entry("general.quantization_version", uint32(2)))
 	}
-	if kind := c.Attention.Kind; kind != nil {
+	if kind := c.Attention.Kind; kind != nil && !a.GGUF.Windows {
 		return nil, errors.Errorf("gguf: model.attention.kind: want %s, got %s: other attention is not written", layers.DefaultAttention().Name(), kind.Name())
 	}
 	if got := c.Attention.RopeScaling.Type; got != "" {
 		return nil, errors.Errorf("gguf: model.attention.rope_scaling.type: want nothing, got %s: scaled positions are not written", got)
 	}
 	if c.Attention.Positions == models.PositionsRoPE {
+		rotated := c.HeadDim()
+		if part := c.Attention.RopePart; part != 0 {
+			rotated = 2 * layers.RotatedPairs(part, rotated)
+		}
 		all = append(all, number("attention.key_length", c.HeadDim()), number("attention.value_length", c.HeadDim()),
-			number("rope.dimension_count", c.HeadDim()), entry(a.Type+".rope.freq_base", float32(c.Attention.RopeBase)))
+			number("rope.dimension_count", rotated), entry(arch+".rope.freq_base", float32(c.Attention.RopeBase)))
+	}
+	if a.GGUF.Keys != nil {
+		keys, err := a.GGUF.Keys(c)
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			all = append(all, entry(arch+"."+key, keys[key]))
+		}
 	}
 	switch {
 	case m.Data.Tokenizer == "" && !o.IDsAlone:
@@ -185,7 +199,7 @@ func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntr
 		return nil, err
 	}
 	if v.Pieces == "" {
-		return nil, errors.Errorf("gguf: %s: want text that is cut by a rule of llama.cpp, got digits in groups", m.Data.Tokenizer)
+		return nil, errors.Errorf("gguf: %s: want a BPE of bytes whose text is cut by a rule of llama.cpp, got digits in groups, or a BPE of characters", m.Data.Tokenizer)
 	}
 	kinds := make([]int32, m.Spec.Vocab)
 	tokens := make([]string, m.Spec.Vocab)
@@ -204,6 +218,9 @@ func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntr
 	for _, e := range []checkpoint.GGUFEntry{{Key: "model", Value: "gpt2"}, {Key: "pre", Value: v.Pieces}, {Key: "tokens", Value: tokens},
 		{Key: "token_type", Value: kinds}, {Key: "merges", Value: v.Merges}} {
 		all = append(all, checkpoint.GGUFEntry{Key: "tokenizer.ggml." + e.Key, Value: e.Value})
+	}
+	if m.Special.Pad != nil {
+		all = append(all, checkpoint.GGUFEntry{Key: "tokenizer.ggml.padding_token_id", Value: uint32(*m.Special.Pad)})
 	}
 	return append(all, ggufSpecial(t)...), nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -260,7 +261,9 @@ func TestGGUFReader(t *testing.T) {
 func TestLlamaCppComputesTheSame(t *testing.T) {
 	program := python(t, "xllamacpp", "safetensors")
 	args, dir := []string{filepath.Join("testdata", "llama_cpp.py")}, t.TempDir()
-	for name, m := range inGGUF(t) {
+	all := inGGUF(t)
+	maps.Copy(all, peoplesInGGUF(t))
+	for name, m := range all {
 		if m.Data.Tokenizer == "" {
 			continue
 		}
@@ -285,10 +288,10 @@ func TestLlamaCppComputesTheSame(t *testing.T) {
 			continue // llama.cpp's own key
 		}
 		t.Logf("%s: %.2g", r.Folder, r.Difference)
-		require.LessOrEqual(t, r.Difference, map[bool]float64{true: 1e-3, false: 1e-5}[r.Folder == "gpt2"], r.Folder)
+		require.LessOrEqual(t, r.Difference, map[bool]float64{true: 2e-3, false: 1e-5}[r.Folder == "gpt2" || strings.HasPrefix(r.Folder, "gpt_neox") || strings.HasPrefix(r.Folder, "gemma")], r.Folder)
 		compared++
 	}
-	require.Equal(t, 3, compared)
+	require.Equal(t, 13, compared)
 }
 
 // TestExportGGUFRefuses: the error names the option that llama.cpp does not have.

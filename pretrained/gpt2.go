@@ -17,7 +17,7 @@ const gpt2Vocab = 50257
 // data is not reordered. Old files also hold the masks of attention.
 func gpt2() Architecture {
 	return Architecture{
-		Type: "gpt2", Class: "GPT2LMHeadModel", Stream: vectorStream(), GGUF: &GGUFForm{Eps: "attention.layer_norm_epsilon", Check: gpt2GGUF},
+		Type: "gpt2", Class: "GPT2LMHeadModel", Stream: vectorStream(), GGUF: &GGUFForm{Eps: "attention.layer_norm_epsilon", Keys: gpt2GGUF},
 		Keys: gpt2Keys, Read: readGPT2, Write: writeGPT2,
 		Defaults: `{"vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12, "activation_function": "gelu_new",
 			"layer_norm_epsilon": 1e-5, "tie_word_embeddings": true}`,
@@ -41,9 +41,9 @@ scale_attn_weights              ! true  attention without 1/sqrt(head dimension)
 add_cross_attention             ! false attention to an encoder is not supported`
 
 func readGPT2(m *Described, _ []byte) error {
-	gelu, known := gelus()[m.Gelu]
-	if !known {
-		return layers.Setting("activation_function", "want one of %v, got %q: it is not supported", slices.Sorted(maps.Keys(gelus())), m.Gelu)
+	gelu, err := geluNamed("activation_function", m.Gelu)
+	if err != nil {
+		return err
 	}
 	sized := models.Transformer(m.Layers, m.Width, cmp.Or(m.Hidden, 4*m.Width), m.Attention.Heads)
 	m.Stream, m.FeedForward, m.Gelu, m.Bias = sized.Stream, sized.FeedForward, gelu, true
@@ -72,6 +72,15 @@ func gelus() map[string]string {
 		"gelu_new": models.GeluTanh, "gelu_fast": models.GeluTanh, "gelu_pytorch_tanh": models.GeluTanh,
 		"gelu": models.GeluExact, "gelu_python": models.GeluExact,
 	}
+}
+
+// geluNamed returns the form of GELU that a class calls by a name.
+func geluNamed(key, name string) (string, error) {
+	gelu, known := gelus()[name]
+	if !known {
+		return "", layers.Setting(key, "want one of %v, got %q: it is not supported", slices.Sorted(maps.Keys(gelus())), name)
+	}
+	return gelu, nil
 }
 
 // gpt2Tensors is GPT-2's table of tensors.

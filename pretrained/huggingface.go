@@ -32,7 +32,7 @@ func (huggingFace) Recognises(path string) bool { return holds(path, checkpoint.
 const maxHuggingFaceConfig = 1 << 20
 
 // Import reads a folder in which transformers saved a model: config.json, and the weights in
-// safetensors files of F32, F16 or BF16, which become float32. The tokenizer is read from the
+// safetensors files or files of torch.save, of F32, F16 or BF16, which become float32. The tokenizer is read from the
 // folder's tokenizer.json by data.NewTokenizer, or from vocab.json and merges.txt; without these
 // files it is one of the architecture's Tokenizers, or none, with a warning.
 func (huggingFace) Import(zoo models.Zoo, path string) (*Model, error) {
@@ -53,8 +53,12 @@ func (huggingFace) Import(zoo models.Zoo, path string) (*Model, error) {
 	case holds(path, checkpoint.ModelFile):
 	case holds(path, checkpoint.ModelIndex):
 		m.Source.ModelPath, read = filepath.Join(path, checkpoint.ModelIndex), checkpoint.ReadSharded
+	case holds(path, checkpoint.TorchModel):
+		m.Source.ModelPath, read = filepath.Join(path, checkpoint.TorchModel), checkpoint.ReadTorch
+	case holds(path, checkpoint.TorchIndex):
+		m.Source.ModelPath, read = filepath.Join(path, checkpoint.TorchIndex), checkpoint.ReadTorch
 	default:
-		return nil, errors.Errorf("%s: has a %s but no %s or %s: other formats are not read: save the model anew as safetensors", path, checkpoint.HuggingFaceConfig, checkpoint.ModelFile, checkpoint.ModelIndex)
+		return nil, errors.Errorf("%s: has a %s but no %s, %s or %s: other formats are not read: save the model anew as safetensors", path, checkpoint.HuggingFaceConfig, checkpoint.ModelFile, checkpoint.ModelIndex, checkpoint.TorchModel)
 	}
 	file, err := read(m.Source.ModelPath)
 	if err != nil {
@@ -63,12 +67,26 @@ func (huggingFace) Import(zoo models.Zoo, path string) (*Model, error) {
 	if m.Store, err = a.store(c, file.Tensors); err != nil {
 		return nil, errors.Wrap(err, m.Source.ModelPath)
 	}
-	if m.Data.Tokenizer, err = tokenizerOf(a, c, configPath); err != nil {
-		m.Source.Warnings = append(m.Source.Warnings, err.Error()+": text cannot be encoded, want token ids as prompt")
-		m.Special, err = data.ReadSpecialIDs(path)
-		return m, err
+	return m, m.readTokenizer(a, path)
+}
+
+// readTokenizer finds the tokenizer and the special tokens of a folder. Without a tokenizer, which
+// is a warning, the model keeps the ids that begin and end texts; a tokenizer says these itself.
+func (m *Model) readTokenizer(a Architecture, folder string) error {
+	special, err := data.ReadSpecialIDs(folder)
+	if err != nil {
+		return err
 	}
-	return m, nil
+	if pad := special.Pad; pad != nil && (*pad < 0 || int(*pad) >= m.Spec.Vocab) {
+		special.Pad = nil
+	}
+	if m.Data.Tokenizer, err = tokenizerOf(a, m.Spec, filepath.Join(folder, checkpoint.HuggingFaceConfig)); err != nil {
+		m.Source.Warnings = append(m.Source.Warnings, err.Error()+": text cannot be encoded, want token ids as prompt")
+		m.Special = special
+		return nil
+	}
+	m.Special = data.SpecialIDs{Pad: special.Pad}
+	return nil
 }
 
 // tokenizerOf returns the name of the tokenizer for a folder with that config.json.

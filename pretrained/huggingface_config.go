@@ -11,6 +11,7 @@ import (
 
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // configKey is a row of an architecture's table of config.json: the key (name); the field of
@@ -32,6 +33,7 @@ func (a Architecture) configKeys() []configKey {
 type Described struct {
 	models.Config
 	Width, Hidden int
+	HeadBiases    bool // all maps around attention have biases
 }
 
 // fields returns a model's fields by their names in a table.
@@ -39,7 +41,9 @@ func (m *Described) fields() map[string]any {
 	a := &m.Attention
 	return map[string]any{"vocab": &m.Vocab, "seq": &m.Seq, "layers": &m.Layers, "stream.d_model": &m.Width, "feedforward.hidden": &m.Hidden,
 		"attention.heads": &a.Heads, "attention.kv_heads": &a.KVHeads, "attention.head_dim": &a.HeadDim, "attention.inverse_layer_scaling": &a.InverseLayerScaling,
-		"norm_eps": &m.NormEps, "gelu": &m.Gelu, "tie_embeddings": &m.TieEmbeddings}
+		"norm_eps": &m.NormEps, "gelu": &m.Gelu, "tie_embeddings": &m.TieEmbeddings,
+		"attention.bias": &m.HeadBiases, "feedforward_bias": &m.FFBias, "parallel": &m.Parallel, "attention.scale": &a.Scale, "attention.softcap": &a.Softcap,
+		"embedding_scale": &m.EmbeddingScale, "residual_scale": &m.ResidualScale, "logit_scale": &m.LogitScale, "logit_softcap": &m.LogitSoftcap}
 }
 
 // model reads a config.json. Missing keys have transformers' defaults.
@@ -66,13 +70,16 @@ func (a Architecture) model(text []byte) (models.Config, error) {
 			return m.Config, layers.Setting(k.name, "want above 0, got %s", value)
 		}
 	}
+	if m.HeadBiases {
+		m.Attention.Bias = stream.HeadBiasesAll
+	}
 	err := a.Read(&m, text)
 	return m.Config, err
 }
 
 // config returns a model's config.json without the keys that every architecture has.
 func (a Architecture) config(spec models.Spec) map[string]any {
-	m := Described{Config: spec.Config, Width: spec.Width(), Hidden: spec.FeedForwardShape().Hidden}
+	m := Described{Config: spec.Config, Width: spec.Width(), Hidden: spec.FeedForwardShape().Hidden, HeadBiases: spec.Attention.Bias == stream.HeadBiasesAll}
 	m.Attention.Heads, m.Attention.KVHeads, m.Attention.HeadDim = spec.HeadCount(), spec.KVHeads(), spec.HeadDim()
 	config, fields := map[string]any{}, m.fields()
 	for _, k := range a.configKeys() {

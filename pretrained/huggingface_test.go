@@ -154,7 +154,7 @@ func TestHuggingFaceRefusesFiles(t *testing.T) {
 	}
 	dir := openForeign(t, gpt2).write(t)
 	require.NoError(t, os.Remove(filepath.Join(dir, "model.safetensors")))
-	requireRefused(t, dir, says("has a config.json but no model.safetensors or model.safetensors.index.json"))
+	requireRefused(t, dir, says("has a config.json but no model.safetensors, model.safetensors.index.json or pytorch_model.bin"))
 }
 
 // retyped changes the type of the first tensor in the header; the data is unchanged.

@@ -10,6 +10,7 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // layout says how an architecture's files hold a model's parameters.
@@ -18,29 +19,49 @@ type layout struct {
 	rows   []row
 	sizes  map[byte]int // sizes of axes
 	layers int
+	order  []int // of the entries of heads of queries and keys, see headOrder
 }
 
 // row says where the entries of a tensor (theirs) lie in one of our parameters (ours). Axes
 // are letters: if the tensor's axes are VvR and the parameter's VRv, the tensor's entry (i, j,
 // k) is the parameter's (i, k, j). If several tensors make up one parameter, they lie side by
-// side along the axes after its first, in the order of the rows. In a name, %d is the number
-// of a block; a tensor whose first axis is L holds all blocks.
+// side along the axes after its first, in the order of the rows. Rows with the same tensor are
+// parts of it, one after the other along its first axis. Their axes in brackets are one axis of the
+// tensor, as in "(H3h)D". In a name, %d is the number of a block; a tensor whose first axis is L
+// holds all blocks.
 type row struct{ ours, axes, theirs, theirAxes, gguf string }
 
 // layout parses the architecture's table: each line is a row, with the columns ours, axes,
 // theirs, theirAxes and, optionally, gguf.
 func (a Architecture) layout(spec models.Spec) layout {
 	queries, keys := spec.HeadCount()*spec.HeadDim(), spec.KVHeads()*spec.HeadDim()
-	l := layout{Architecture: a, layers: spec.Layers, sizes: map[byte]int{'L': spec.Layers, 'V': spec.Vocab, 'T': spec.Seq, 'D': spec.Width(), 'F': spec.FeedForwardShape().Hidden,
+	l := layout{Architecture: a, layers: spec.Layers, order: headOrder(spec), sizes: map[byte]int{'L': spec.Layers, 'V': spec.Vocab, 'T': spec.Seq, 'D': spec.Width(), 'F': spec.FeedForwardShape().Hidden,
 		'Q': queries, 'K': keys, 'W': keys, 'A': queries + 2*keys, 'H': spec.HeadCount(), 'G': spec.KVHeads(), 'h': spec.HeadDim(), 'e': spec.HeadDim() / 2, '2': 2, '3': 3}}
 	maps.Copy(l.sizes, a.sizes)
 	for line := range strings.Lines(a.Tensors) {
 		f := append(strings.Fields(line), "")
-		if f[0] != "unembedding" || !spec.TieEmbeddings {
+		if !a.lacks(spec, f[0]) {
 			l.rows = append(l.rows, row{f[0], f[1], f[2], f[3], f[4]})
 		}
 	}
 	return l
+}
+
+// lacks tells whether a model of the architecture has no parameter of that name, although others
+// have it.
+func (a Architecture) lacks(spec models.Spec, ours string) bool {
+	end := ours[strings.LastIndexByte(ours, '.')+1:]
+	switch biases := spec.Attention.Bias; {
+	case end == "unembedding":
+		return spec.TieEmbeddings
+	case a.ZeroBiases || spec.Bias:
+		return false
+	case end == "qkv_bias":
+		return biases == ""
+	case end == "o_bias":
+		return biases != stream.HeadBiasesAll
+	}
+	return strings.HasSuffix(end, "_bias") && !spec.FFBias
 }
 
 // placed is a tensor, with the place of its entries in a parameter. It has one layer for each
@@ -51,6 +72,9 @@ type placed struct {
 	ours          string // the parameter, with %d if the tensor has several layers
 	layers        int
 	count         int  // number of entries of a layer
+	gain          bool // the tensor holds gains less 1
+	from          int  // of a part of a tensor: index of its first entry there
+	more          bool // further parts of the tensor follow
 	size          int  // size of a parameter
 	same          bool // a layer's entries are the parameter's, in the same order
 	at            int  // index of the first entry in the parameter
@@ -80,16 +104,24 @@ func (l layout) place(i, block int) placed {
 	} else {
 		p.ours = numbered(r.ours, block)
 	}
-	width := 0 // product of the parameter's axes after its first
+	p.shape = append(p.shape, l.merged(axes)...)
+	axes = strings.NewReplacer("(", "", ")", "").Replace(axes)
+	vector := strings.HasSuffix(r.ours, "_bias")
+	width := 0 // product of the parameter's axes after its first; of a vector's parts, of all axes
 	for k, other := range l.rows {
 		if k == i {
 			p.at = width
 		}
-		if other.ours == r.ours {
+		if other.ours == r.ours && vector {
+			width += l.entries(other.axes)
+		} else if other.ours == r.ours {
 			width += l.entries(other.axes[1:])
 		}
 	}
 	p.count, p.size = l.entries(axes), width*l.sizes[r.axes[0]]
+	if vector {
+		p.size, width = width, l.entries(r.axes[1:])
+	}
 	p.same = r.axes == axes && p.count == p.size
 	for k := range len(axes) {
 		stride := width
@@ -98,8 +130,44 @@ func (l layout) place(i, block int) placed {
 		}
 		p.axes, p.strides = append(p.axes, l.sizes[axes[k]]), append(p.strides, stride)
 	}
-	p.shape = append(p.shape, p.axes...)
+	p.gain = l.GainsLess1 && len(p.axes) == 1
+	l.addParts(&p, i)
 	return p
+}
+
+// addParts sets where the part of row i lies in a tensor of several rows, and the tensor's shape.
+func (l layout) addParts(p *placed, i int) {
+	length := 0
+	for k, other := range l.rows {
+		if other.theirs != l.rows[i].theirs {
+			continue
+		}
+		if k < i {
+			p.from += l.entries(other.axes)
+		}
+		p.more, length = p.more || k > i, length+l.merged(other.theirAxes)[0]
+	}
+	if p.from > 0 || p.more {
+		p.shape[0] = length
+	}
+}
+
+// merged returns the shape of a tensor with these axes, those in brackets being one.
+func (l layout) merged(axes string) (shape []int) {
+	inside := false
+	for i := range len(axes) {
+		switch size := l.sizes[axes[i]]; {
+		case axes[i] == '(':
+			inside, shape = true, append(shape, 1)
+		case axes[i] == ')':
+			inside = false
+		case inside:
+			shape[len(shape)-1] *= size
+		default:
+			shape = append(shape, size)
+		}
+	}
+	return shape
 }
 
 // numbered replaces %d in a pattern by the number of a block.
@@ -136,12 +204,16 @@ func (p placed) each(f func(their, our int)) {
 func (l layout) read(tensors map[string]checkpoint.Tensor) (map[string][]float32, error) {
 	values := map[string][]float32{}
 	for p := range l.tensors() {
-		theirs, err := take(tensors, p.name, p.shape)
+		theirs, err := take(tensors, p.name, p.shape, p.more)
 		if err != nil {
 			return nil, err
 		}
+		theirs = theirs[p.from:]
 		for layer := range p.layers {
 			name, part := numbered(p.ours, layer), theirs[layer*p.count:][:p.count]
+			if p.gain {
+				part = plus(part, 1)
+			}
 			if p.same {
 				values[name] = part
 				continue
@@ -152,6 +224,9 @@ func (l layout) read(tensors map[string]checkpoint.Tensor) (map[string][]float32
 			ours := values[name]
 			p.each(func(their, our int) { ours[our] = part[their] })
 		}
+	}
+	for name, x := range values {
+		values[name] = l.reordered(name, x, false)
 	}
 	for _, name := range slices.Sorted(maps.Keys(tensors)) {
 		if !isDecoded(tensors[name]) {
@@ -168,8 +243,17 @@ func isDecoded(t checkpoint.Tensor) bool {
 	return !un
 }
 
-// take removes a tensor from a file's tensors and returns its elements.
-func take(tensors map[string]checkpoint.Tensor, name string, shape []int) ([]float32, error) {
+// plus returns x with c added to each entry.
+func plus(x []float32, c float32) []float32 {
+	y := make([]float32, len(x))
+	for i, v := range x {
+		y[i] = v + c
+	}
+	return y
+}
+
+// take returns a tensor's elements, and removes it from a file's tensors unless it is kept.
+func take(tensors map[string]checkpoint.Tensor, name string, shape []int, keep bool) ([]float32, error) {
 	t, ok := tensors[name]
 	if !ok {
 		return nil, tensorErrorf(name, "want it for the model of %s, the file has none", checkpoint.HuggingFaceConfig)
@@ -181,7 +265,9 @@ func take(tensors map[string]checkpoint.Tensor, name string, shape []int) ([]flo
 	if err != nil {
 		return nil, tensorErrorf(t.Name, "want F32, F16 or BF16 elements, got %s: convert the model to float32", t.DType())
 	}
-	delete(tensors, name)
+	if !keep {
+		delete(tensors, name)
+	}
 	return elements, nil
 }
 
@@ -189,7 +275,7 @@ func take(tensors map[string]checkpoint.Tensor, name string, shape []int) ([]flo
 func (l layout) write(store *graph.Store) ([]checkpoint.Tensor, error) {
 	values, written := map[string][]float32{}, map[string]bool{}
 	for _, t := range Tensors(store) {
-		values[t.Name] = t.Data.([]float32)
+		values[t.Name] = l.reordered(t.Name, t.Data.([]float32), true)
 	}
 	var out []checkpoint.Tensor
 	for p := range l.tensors() {
@@ -207,7 +293,15 @@ func (l layout) write(store *graph.Store) ([]checkpoint.Tensor, error) {
 			if ok && !p.same {
 				p.each(func(their, our int) { part[their] = ours[our] })
 			}
+			if p.gain {
+				part = plus(part, -1)
+			}
 			written[name], parts = true, append(parts, part)
+		}
+		if p.from > 0 {
+			last := &out[slices.IndexFunc(out, func(t checkpoint.Tensor) bool { return t.Name == p.name })]
+			last.Data = slices.Concat(last.Data.([]float32), parts[0])
+			continue
 		}
 		t := checkpoint.Tensor{Name: p.name, Shape: p.shape, Data: parts[0]}
 		if p.layers > 1 {

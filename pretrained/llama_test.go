@@ -153,12 +153,12 @@ func TestLlamaRefuses(t *testing.T) {
 		change func(*foreign)
 		want   check
 	}{
-		{"gemma", set("model_type", "gemma"), says(`config.json: model_type: want one of [gpt2 llama qwen3 mistral residua], got "gemma"`)},
+		{"gemma", set("model_type", "gemma"), says(`config.json: model_type: want one of [gpt2 llama qwen3 mistral qwen2 gpt_neox gemma2 gemma3_text olmo2 smollm3 granite phi3 residua], got "gemma"`)},
 		{"gemma", set("model_type", "gemma3"), setting("model_type")},
 		{"activation", set("hidden_act", "gelu"), says(`config.json: hidden_act: want silu, got "gelu"`)},
-		{"attention bias", set("attention_bias", true), setting("attention_bias")},
-		{"mlp bias", set("mlp_bias", true), setting("mlp_bias")},
-		{"scaled positions", rope("rope_type", "longrope"), says(`rope_parameters.rope_type: want default, linear, llama3 or yarn, got "longrope": other scaled positions are not built`)},
+		{"attention bias", set("attention_bias", true), tensorNamed("layers.0.self_attn.q_proj.bias")},
+		{"mlp bias", set("mlp_bias", true), tensorNamed("layers.0.mlp.gate_proj.bias")},
+		{"scaled positions", rope("rope_type", "dynamic"), says(`rope_parameters.rope_type: want default, linear, llama3, yarn or longrope, got "dynamic": other scaled positions are not built`)},
 		{"published scaling", set("rope_scaling", map[string]any{"type": "dynamic", "factor": 2}), setting("rope_scaling.type")},
 		{"new name in published scaling", set("rope_scaling", map[string]any{"rope_type": "dynamic"}), setting("rope_scaling.rope_type")},
 		{"scaling without a factor", only(map[string]any{"rope_type": "linear"}), setting("rope_scaling.factor")},
@@ -168,7 +168,7 @@ func TestLlamaRefuses(t *testing.T) {
 		{"two names of a type", only(map[string]any{"type": "linear", "rope_type": "llama3", "factor": 8}), setting("rope_scaling.type")},
 		{"published and present scaling", set("rope_scaling", map[string]any{"rope_type": "linear", "factor": 8}), setting("rope_parameters.rope_type")},
 		{"published and present base", set("rope_theta", 12345), setting("rope_parameters.rope_theta")},
-		{"partial positions", rope("partial_rotary_factor", 0.5), setting("rope_parameters.partial_rotary_factor")},
+		{"partial positions", rope("partial_rotary_factor", 0.5), setting("partial_rotary_factor")},
 		{"partial positions outside", set("partial_rotary_factor", 0.5), setting("partial_rotary_factor")},
 		{"base", rope("rope_theta", 0), setting("rope_parameters.rope_theta")},
 		{"published base", func(f *foreign) { delete(f.config, "rope_parameters"); f.config["rope_theta"] = -1 }, setting("rope_theta")},

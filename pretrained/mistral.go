@@ -10,7 +10,7 @@ import (
 func mistral() Architecture {
 	a := llama()
 	a.Type, a.Class, a.GGUF, a.Unused = "mistral", "MistralForCausalLM", nil, nil
-	a.Keys, a.Read, a.Write = llamaKeys+windowKey, readMistral, writeMistral
+	a.Keys, a.Read, a.Write = llamaSizes+noBiases+windowKey, readMistral, writeMistral
 	a.Defaults = `{"vocab_size": 32000, "max_position_embeddings": 131072, "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
 		"num_attention_heads": 32, "num_key_value_heads": 8, "rms_norm_eps": 1e-6}`
 	return a

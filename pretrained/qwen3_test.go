@@ -48,7 +48,7 @@ func TestQwen3Refuses(t *testing.T) {
 		change func(*foreign)
 		want   check
 	}{
-		{"another version", set("model_type", "qwen2"), setting("model_type")},
+		{"another version", set("model_type", "qwen2"), tensorNamed("layers.0.self_attn.q_proj.bias")},
 		{"experts", set("model_type", "qwen3_moe"), setting("model_type")},
 		{"types of three layers", set("layer_types", []string{"full_attention", "full_attention", "full_attention"}), setting("layer_types")},
 		{"type of the types", set("layer_types", "full_attention"), setting("layer_types")},

@@ -70,6 +70,21 @@ func residuaCheck(spec models.Spec) error {
 	if kind := spec.Attention.Kind; kind != nil {
 		return layers.Setting("model.attention.kind", "want %s, got %s", layers.DefaultAttention().Name(), kind.Name())
 	}
+	for _, o := range []struct {
+		key string
+		set bool
+	}{
+		{"norms", spec.Norms != ""}, {"parallel", spec.Parallel}, {"feedforward_bias", spec.FFBias}, {"residual_scale", spec.ResidualScale != 0},
+		{"attention.bias", spec.Attention.Bias != ""}, {"attention.softcap", spec.Attention.Softcap != 0}, {"attention.rope_part", spec.Attention.RopePart != 0},
+		{"attention.no_rope", len(spec.Attention.NoRope) > 0}, {"attention.qk_norm_over", spec.Attention.QKNormOver != ""},
+	} {
+		if o.set {
+			return layers.Setting("model."+o.key, "want nothing, got a value: modeling_residua.py does not have it")
+		}
+	}
+	if gated, ok := spec.FeedForward.(layers.SwiGLUConfig); ok && gated.Gate != "" {
+		return layers.Setting("model.feedforward.gate", "want %s, got %s", layers.GateSiLU, gated.Gate)
+	}
 	if spec.Loops > 1 {
 		return layers.Setting("model.loops", "want 1, got %d", spec.Loops)
 	}

@@ -2,6 +2,7 @@ package pretrained
 
 import (
 	"cmp"
+	"reflect"
 
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
@@ -30,14 +31,16 @@ type ropeParameters struct {
 
 // ropeScaling is a layers.RopeScaling with the keys of a config.json.
 type ropeScaling struct {
-	Type            string  `json:"rope_type,omitempty"`
-	Factor          float64 `json:"factor,omitempty"`
-	OriginalSeq     int     `json:"original_max_position_embeddings,omitempty"`
-	LowFreqFactor   float64 `json:"low_freq_factor,omitempty"`
-	HighFreqFactor  float64 `json:"high_freq_factor,omitempty"`
-	BetaFast        float64 `json:"beta_fast,omitempty"`
-	BetaSlow        float64 `json:"beta_slow,omitempty"`
-	AttentionFactor float64 `json:"attention_factor,omitempty"`
+	Type            string    `json:"rope_type,omitempty"`
+	Factor          float64   `json:"factor,omitempty"`
+	OriginalSeq     int       `json:"original_max_position_embeddings,omitempty"`
+	LowFreqFactor   float64   `json:"low_freq_factor,omitempty"`
+	HighFreqFactor  float64   `json:"high_freq_factor,omitempty"`
+	BetaFast        float64   `json:"beta_fast,omitempty"`
+	BetaSlow        float64   `json:"beta_slow,omitempty"`
+	AttentionFactor float64   `json:"attention_factor,omitempty"`
+	ShortFactors    []float64 `json:"short_factor,omitempty"`
+	LongFactors     []float64 `json:"long_factor,omitempty"`
 }
 
 // ropeDefault is the type of positions without scaling.
@@ -45,12 +48,15 @@ const ropeDefault = "default"
 
 // addRope sets a model's rotary positions from a config.json, with transformers' default base
 // of 10000.
-func addRope(m *models.Attention, text []byte) error {
+func addRope(m *models.Attention, text []byte) error { return addRopeFrom(m, text, 10000) }
+
+// addRopeFrom is like addRope, for a class with another default base.
+func addRopeFrom(m *models.Attention, text []byte, base float64) error {
 	var r rope
 	if err := unmarshal(text, &r); err != nil {
 		return err
 	}
-	said := ropeSaid{theta: 10000, thetaKey: "rope_theta"}
+	said := ropeSaid{theta: base, thetaKey: "rope_theta"}
 	for _, part := range []struct {
 		key string
 		*ropeParameters
@@ -65,7 +71,7 @@ func addRope(m *models.Attention, text []byte) error {
 	if !(said.theta > 1) {
 		return layers.Setting(said.thetaKey, "want above 1, got %g", said.theta)
 	}
-	m.Positions, m.RopeBase, m.RopeScaling = models.PositionsRoPE, said.theta, said.scaling
+	m.Positions, m.RopeBase, m.RopeScaling, m.RopePart = models.PositionsRoPE, said.theta, said.scaling, said.part
 	return nil
 }
 
@@ -77,6 +83,7 @@ type ropeSaid struct {
 	thetaGiven bool
 	scaling    layers.RopeScaling
 	scalingKey string // "": no key has said anything
+	part       float64
 }
 
 // add adds what the keys with a prefix say.
@@ -91,10 +98,13 @@ func (s *ropeSaid) add(key string, p ropeParameters, seq int) error {
 		}
 		s.theta, s.thetaKey, s.thetaGiven = *p.Theta, key+"rope_theta", true
 	}
+	if p.Partial != nil && *p.Partial != 1 {
+		s.part = *p.Partial
+	}
 	if cmp.Or(p.Type, p.OldType) == "" {
 		return nil
 	}
-	if s.scalingKey != "" && scaling != s.scaling {
+	if s.scalingKey != "" && !reflect.DeepEqual(scaling, s.scaling) {
 		return layers.Setting(key+"rope_type", "want what %s says, %+v, or one of the two keys alone, got %+v", s.scalingKey, s.scaling, scaling)
 	}
 	s.scaling, s.scalingKey = scaling, key+"rope_type"
@@ -112,8 +122,6 @@ func (p ropeParameters) scaling(key string, seq int) (layers.RopeScaling, error)
 	switch {
 	case p.OldType != "" && p.OldType != r.Type:
 		return r, layers.Setting(key+"type", "want %s as in %srope_type, or one of the two keys alone, got %s", r.Type, key, p.OldType)
-	case p.Partial != nil && *p.Partial != 1:
-		return r, layers.Setting(key+"partial_rotary_factor", "want 1, got %g: positions that turn a part of each head are not built", *p.Partial)
 	case p.MScale != nil || p.MScaleAllDim != nil:
 		return r, layers.Setting(key+"mscale", "want nothing: yarn's factors for DeepSeek's models are not built")
 	case p.Truncate != nil && !*p.Truncate:
@@ -127,10 +135,15 @@ func (p ropeParameters) scaling(key string, seq int) (layers.RopeScaling, error)
 	case layers.RopeYaRN:
 		r.OriginalSeq = cmp.Or(r.OriginalSeq, seq)
 		r.LowFreqFactor, r.HighFreqFactor = 0, 0
+	case layers.RopeLong, "su":
+		r.Type = layers.RopeLong
+		if r.Factor == 0 && r.OriginalSeq > 0 {
+			r.Factor = float64(seq) / float64(r.OriginalSeq)
+		}
 	case layers.RopeLlama3:
 		r.BetaFast, r.BetaSlow, r.AttentionFactor = 0, 0, 0
 	default:
-		return r, layers.Setting(typeKey, "want %s, %s, %s or %s, got %q: other scaled positions are not built", ropeDefault, layers.RopeLinear, layers.RopeLlama3, layers.RopeYaRN, r.Type)
+		return r, layers.Setting(typeKey, "want %s, %s, %s, %s or %s, got %q: other scaled positions are not built", ropeDefault, layers.RopeLinear, layers.RopeLlama3, layers.RopeYaRN, layers.RopeLong, r.Type)
 	}
 	return r, nil
 }
@@ -139,5 +152,9 @@ func (p ropeParameters) scaling(key string, seq int) (layers.RopeScaling, error)
 func ropeJSON(a models.Attention) ropeParameters {
 	s, theta := ropeScaling(a.RopeScaling), cmp.Or(a.RopeBase, 10000)
 	s.Type = cmp.Or(s.Type, ropeDefault)
-	return ropeParameters{Theta: &theta, ropeScaling: s}
+	p := ropeParameters{Theta: &theta, ropeScaling: s}
+	if a.RopePart != 0 {
+		p.Partial = &a.RopePart
+	}
+	return p
 }

@@ -74,9 +74,9 @@ func TestRopeScalingRefuses(t *testing.T) {
 		"model.attention.rope_scaling: want positions rope with it, got positions alibi": func(a *models.Attention) {
 			a.Positions, a.RopeBase, a.RopeScaling = models.PositionsALiBi, 0, layers.RopeScaling{Type: layers.RopeLinear, Factor: 2}
 		},
-		`model.attention.rope_scaling.type: want linear, llama3 or yarn, got "ntk"`:           func(a *models.Attention) { a.RopeScaling = layers.RopeScaling{Type: "ntk"} },
-		"model.attention.rope_scaling.type: want linear, llama3 or yarn, got nothing":         func(a *models.Attention) { a.RopeScaling.Factor = 2 },
-		"model.attention.rope_scaling.factor: want a finite number above 0 and >= 1, got 0.5": func(a *models.Attention) { a.RopeScaling = layers.RopeScaling{Type: layers.RopeLinear, Factor: 0.5} },
+		`model.attention.rope_scaling.type: want linear, llama3, yarn or longrope, got "ntk"`:   func(a *models.Attention) { a.RopeScaling = layers.RopeScaling{Type: "ntk"} },
+		"model.attention.rope_scaling.type: want linear, llama3, yarn or longrope, got nothing": func(a *models.Attention) { a.RopeScaling.Factor = 2 },
+		"model.attention.rope_scaling.factor: want a finite number above 0 and >= 1, got 0.5":   func(a *models.Attention) { a.RopeScaling = layers.RopeScaling{Type: layers.RopeLinear, Factor: 0.5} },
 		"model.attention.rope_scaling.beta_fast: want nothing with type linear, got 2": func(a *models.Attention) {
 			a.RopeScaling = layers.RopeScaling{Type: layers.RopeLinear, Factor: 2, BetaFast: 2}
 		},

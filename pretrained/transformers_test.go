@@ -13,6 +13,7 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
@@ -49,6 +50,10 @@ func putExpected(t *testing.T, folder string, m *pretrained.Model) {
 	}
 	tensors := []checkpoint.Tensor{{Name: "tokens", Shape: []int{2, 40}, Data: narrow},
 		{Name: "logits", Shape: []int{2, 40, m.Spec.Vocab}, Data: logitsOf(t, m, ids, 2)}}
+	if rope := m.Spec.Attention.RopeScaling; !m.Spec.MaskDocuments && (rope.OriginalSeq == 0 || rope.OriginalSeq > 16) { // longrope changes there
+		greedy := greedyAfter(t, m, narrow[:5])
+		tensors = append(tensors, checkpoint.Tensor{Name: "greedy", Shape: []int{len(greedy)}, Data: greedy})
+	}
 	require.NoError(t, checkpoint.WriteTensors(filepath.Join(folder, "expected.safetensors"), tensors, nil))
 	if m.Data.Tokenizer == "" {
 		return
@@ -57,11 +62,21 @@ func putExpected(t *testing.T, folder string, m *pretrained.Model) {
 	require.NoError(t, err)
 	var cases []map[string]any
 	for _, text := range texts() {
-		cases = append(cases, map[string]any{"text": text, "ids": data.EncodePrompt(tokenizer, text, nil)})
+		cases = append(cases, map[string]any{"bos": tokenizer.BOS(), "text": text, "ids": data.EncodePrompt(tokenizer, text, nil)})
 	}
 	text, err := json.Marshal(cases)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "texts.json"), text, 0o600))
+}
+
+// greedyAfter returns the 12 likeliest tokens after a prompt.
+func greedyAfter(t *testing.T, m *pretrained.Model, prompt []int32) []int32 {
+	g, err := generate.New(m.Store, m.Spec, nil, generate.Options{Threads: 2})
+	require.NoError(t, err)
+	defer g.Close()
+	result, err := g.Generate(t.Context(), generate.Request{IDs: prompt, Tokens: 12}, nil)
+	require.NoError(t, err)
+	return result.IDs
 }
 
 // inPython loads exported folders by transformers and returns the difference between each one's
@@ -107,6 +122,9 @@ func TestTransformersComputesTheSame(t *testing.T) {
 	}
 	for name, c := range ours() {
 		all[name] = made(t, c, "bytes")
+	}
+	for _, f := range filledModels(t) {
+		all[f.name] = open(t, f.write(t, 1))
 	}
 	words := ours()["gpt2"]
 	words.Vocab = 50257

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/runconfig"
 )
@@ -80,7 +81,7 @@ func (m *Model) HeldOut(ctx context.Context) ([]string, error) {
 		if end < 0 {
 			end = len(ids)
 		}
-		documents = append(documents, text.Tokenizer.Decode(ids[:end]))
+		documents = append(documents, data.DecodeText(text.Tokenizer, ids[:end]))
 		ids = ids[min(end+1, len(ids)):]
 	}
 	return documents, nil

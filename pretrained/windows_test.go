@@ -244,7 +244,7 @@ func TestWindowsThatNoFormatHas(t *testing.T) {
 		}
 		require.NotContains(t, err.Error(), "\n")
 	}
-	refused("gguf", "llama: model.attention.kind: want softmax, got sliding")
+	refused("gguf", "model.attention.kind: want softmax, got sliding")
 	kind := m.Spec.Attention.Kind.(layers.SlidingAttention)
 	kind.Sinks = 2
 	c := m.Spec.Config

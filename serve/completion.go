@@ -22,6 +22,7 @@ type completion struct {
 	created int64
 	model   *Model
 	request completionRequest
+	chat    bool               // of /v1/chat/completions
 	texts   []generate.Request // one for each choice
 }
 
@@ -40,6 +41,8 @@ type choice struct {
 	Text         string    `json:"text"`
 	LogProbs     *logProbs `json:"logprobs"`
 	FinishReason *string   `json:"finish_reason"`
+
+	first bool // the first part of its text
 }
 
 type usage struct {
@@ -50,11 +53,16 @@ type usage struct {
 
 // completions answers POST /v1/completions.
 func (s *Server) completions(w http.ResponseWriter, r *http.Request) error {
+	return s.complete(w, r, s.newText)
+}
+
+// complete answers a request for text, which read reads and checks.
+func (s *Server) complete(w http.ResponseWriter, r *http.Request, read func(http.ResponseWriter, *http.Request) (*completion, error)) error {
 	if s.running.Load() >= int64(s.options.Requests) {
 		w.Header().Set("Connection", "close") // the body will not be read
 		return generate.ErrBusy
 	}
-	c, err := s.newCompletion(w, r)
+	c, err := read(w, r)
 	if err != nil {
 		return err
 	}
@@ -75,27 +83,33 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) error {
 	return s.whole(ctx, w, c)
 }
 
-// newCompletion reads and checks a request.
-func (s *Server) newCompletion(w http.ResponseWriter, r *http.Request) (*completion, error) {
-	c := &completion{request: newCompletionRequest(), created: time.Now().Unix()}
+// newCompletion returns a completion with a new id.
+func newCompletion(prefix string) *completion {
+	var id [16]byte
+	rand.Read(id[:]) // never fails
+	return &completion{id: prefix + hex.EncodeToString(id[:]), request: completionRequest{sampling: newSampling()}, created: time.Now().Unix()}
+}
+
+// newText reads and checks a request to continue texts.
+func (s *Server) newText(w http.ResponseWriter, r *http.Request) (*completion, error) {
+	c := newCompletion("cmpl-")
 	c.request.Prompt.most = s.longestPrompt()
-	err := s.decode(w, r, &c.request)
-	if err == nil {
-		err = c.request.check()
+	if err := s.decode(w, r, &c.request); err != nil {
+		return nil, err
 	}
+	return c, s.finish(c)
+}
+
+// finish checks a request that has been read, and makes the requests to its model.
+func (s *Server) finish(c *completion) error {
+	err := c.request.check()
 	if err == nil {
 		c.model, err = s.model(c.request.Model)
 	}
 	if err == nil {
 		c.texts, err = c.request.texts(c.model)
 	}
-	if err != nil {
-		return nil, err
-	}
-	var id [16]byte
-	rand.Read(id[:]) // never fails
-	c.id = "cmpl-" + hex.EncodeToString(id[:])
-	return c, nil
+	return err
 }
 
 // longestPrompt returns the largest number of prompt ids that any of the models may read.
@@ -108,11 +122,6 @@ func (s *Server) longestPrompt() int {
 		most = max(most, m.Window)
 	}
 	return most
-}
-
-// response returns a response with the given choices.
-func (c *completion) response(choices ...choice) completionResponse {
-	return completionResponse{ID: c.id, Object: "text_completion", Created: c.created, Model: c.model.Name, Choices: choices}
 }
 
 // whole answers with all texts in one object.
@@ -130,9 +139,7 @@ func (s *Server) whole(ctx context.Context, w http.ResponseWriter, c *completion
 	for i := range choices {
 		choices[i].Text = texts[i].String()
 	}
-	response := c.response(choices...)
-	response.Usage = &used
-	return writeJSON(w, response)
+	return writeJSON(w, c.object(choices, &used))
 }
 
 // join adds a later part of the same choice, but for its text.

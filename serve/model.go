@@ -26,8 +26,10 @@ type Model struct {
 	Slide bool
 	// Parallel is how many texts of one request are generated at a time; 0: one.
 	Parallel int
-	Created  time.Time // when it was trained or opened
-	longest  int       // bytes of the longest token
+	// Chat turns a conversation into a prompt; nil: the model has no chat template.
+	Chat    Chat
+	Created time.Time // when it was trained or opened
+	longest int       // bytes of the longest token
 }
 
 // room returns how many tokens may follow a prompt of the given length; the last of them is not

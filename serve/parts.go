@@ -15,6 +15,7 @@ type parts struct {
 	unlogged int // number of further tokens without a log probability: the first of the prompt
 	offsets  offsets
 	held     []generate.Token // tokens whose text is still to come, or never comes if a stop string ends the text before it
+	sent     bool             // a part was emitted
 	emit     func(choice) error
 }
 
@@ -52,7 +53,8 @@ func (p *parts) finish(r generate.Result) error {
 }
 
 func (p *parts) send(text, reason string) error {
-	part := choice{Index: p.index, Text: text}
+	part := choice{Index: p.index, Text: text, first: !p.sent}
+	p.sent = true
 	if reason != "" {
 		part.FinishReason = &reason
 	}

@@ -92,7 +92,7 @@ func TestRefusedPaths(t *testing.T) {
 	server := newServer(t, &fake{}, serve.Options{})
 	get(t, server, "/v1/completions").refused(t, http.StatusMethodNotAllowed, "", "want POST /v1/completions, got GET")
 	assert.Equal(t, "POST", get(t, server, "/v1/completions").Header.Get("Allow"))
-	post(t, server, "/v1/chat/completions", `{}`).refused(t, http.StatusNotFound, "", "nothing is at /v1/chat/completions")
+	post(t, server, "/v1/edits", `{}`).refused(t, http.StatusNotFound, "", "nothing is at /v1/edits")
 	get(t, server, "/v1/models/other").refused(t, http.StatusNotFound, "model", `want one of tiny, got "other"`)
 	post(t, server, "/detokenize", `{"tokens": [300]}`).refused(t, http.StatusBadRequest, "tokens", "want an id of 0 to 256, got 300")
 	post(t, server, "/tokenize", `{"prompt": 1}`).refused(t, http.StatusBadRequest, "prompt", "string")

@@ -9,21 +9,15 @@ import (
 	"github.com/residua-go/residua/generate"
 )
 
-// completionRequest is the body of POST /v1/completions. min_p, top_k and repetition_penalty come
-// from vLLM, everything else from OpenAI.
-type completionRequest struct {
-	Model  string  `yaml:"model"`
-	Prompt prompts `yaml:"prompt"`
-	// AddSpecial comes from vLLM: read a BOS before a text; nil: as the tokenizer does.
-	AddSpecial *bool       `yaml:"add_special_tokens"`
-	MaxTokens  *int        `yaml:"max_tokens" min:"0"`
-	N          int         `yaml:"n" min:"1" max:"128"`
-	BestOf     *int        `yaml:"best_of"`
-	Stop       stopStrings `yaml:"stop"`
-	Echo       bool        `yaml:"echo"`
-	LogProbs   *int        `yaml:"logprobs" min:"0" max:"5"`
-	Stream     bool        `yaml:"stream"`
-	Options    struct {
+// sampling are the fields of a request that completions and chats share. min_p, top_k and
+// repetition_penalty come from vLLM, everything else from OpenAI.
+type sampling struct {
+	Model     string      `yaml:"model"`
+	MaxTokens *int        `yaml:"max_tokens" min:"0"`
+	N         int         `yaml:"n" min:"1" max:"128"`
+	Stop      stopStrings `yaml:"stop"`
+	Stream    bool        `yaml:"stream"`
+	Options   struct {
 		IncludeUsage       bool `yaml:"include_usage"`
 		IncludeObfuscation bool `yaml:"include_obfuscation"`
 	} `yaml:"stream_options"`
@@ -37,9 +31,20 @@ type completionRequest struct {
 	LogitBias         map[string]float64 `yaml:"logit_bias"`
 
 	User             string  `yaml:"user"`
-	Suffix           string  `yaml:"suffix"`
 	PresencePenalty  float64 `yaml:"presence_penalty"`
 	FrequencyPenalty float64 `yaml:"frequency_penalty"`
+}
+
+// completionRequest is the body of POST /v1/completions.
+type completionRequest struct {
+	sampling
+	Prompt prompts `yaml:"prompt"`
+	// AddSpecial comes from vLLM: read a BOS before a text; nil: as the tokenizer does.
+	AddSpecial *bool  `yaml:"add_special_tokens"`
+	BestOf     *int   `yaml:"best_of"`
+	Echo       bool   `yaml:"echo"`
+	LogProbs   *int   `yaml:"logprobs" min:"0" max:"5"`
+	Suffix     string `yaml:"suffix"`
 }
 
 // Limits of one request.
@@ -49,9 +54,9 @@ const (
 	mostStops     = 16
 )
 
-// newCompletionRequest returns a request with OpenAI's defaults.
-func newCompletionRequest() completionRequest {
-	return completionRequest{N: 1, Temperature: 1, TopP: 1, RepetitionPenalty: 1}
+// newSampling returns OpenAI's defaults.
+func newSampling() sampling {
+	return sampling{N: 1, Temperature: 1, TopP: 1, RepetitionPenalty: 1}
 }
 
 // check refuses what is wrong with a request for any model.

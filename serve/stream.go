@@ -41,7 +41,7 @@ func (s *Server) stream(ctx context.Context, cancel context.CancelFunc, w http.R
 	case err != nil && sent:
 		e := asAPI(err)
 		if e.status == http.StatusInternalServerError {
-			s.options.Log("/v1/completions: " + err.Error())
+			s.logFailure(w, "/v1/completions", err.Error())
 		}
 		w.Write(event(e.body()))
 		return nil
@@ -51,15 +51,12 @@ func (s *Server) stream(ctx context.Context, cancel context.CancelFunc, w http.R
 
 // fill generates a completion and puts its events into the queue.
 func (s *Server) fill(ctx context.Context, c *completion, waiting events) error {
-	used, err := s.generate(ctx, c, func(part choice) error { return waiting.add(c.response(part)) })
+	used, err := s.generate(ctx, c, func(part choice) error { return waiting.add(c.object([]choice{part}, nil)) })
 	if err != nil {
 		return err
 	}
 	if c.request.Options.IncludeUsage {
-		last := c.response()
-		last.Choices = []choice{}
-		last.Usage = &used
-		if err := waiting.add(last); err != nil {
+		if err := waiting.add(c.object([]choice{}, &used)); err != nil {
 			return err
 		}
 	}
@@ -77,7 +74,7 @@ const mostUnread = 4096
 // events is the queue of events that a stream has not sent yet.
 type events chan []byte
 
-func (e events) add(r completionResponse) error {
+func (e events) add(r any) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return errors.Wrap(err, "serve: an event")

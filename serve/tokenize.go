@@ -62,7 +62,7 @@ func (s *Server) detokenize(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer release()
-	return writeJSON(w, map[string]string{"prompt": t.Decode(request.Tokens)})
+	return writeJSON(w, map[string]string{"prompt": data.DecodeText(t, request.Tokens)})
 }
 
 // tokenizerInfo answers GET /tokenizer_info for the first model.

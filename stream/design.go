@@ -95,6 +95,7 @@ type Common struct {
 	ExactGelu      bool    // compute GELU by erf instead of tanh
 	InputScale     float64 // muP multiplier of the embedding
 	Dropout        float64
+	Blocks         BlockOptions
 	Writes         *SiteWrites // what a model does to what its sublayers write; nil: nothing
 	AttentionOnly  bool        // blocks have no feed-forward; a stream that needs feed-forwards still lists it in its Shape
 	Ratios
@@ -127,6 +128,7 @@ type Shape struct {
 	TableWidth     int        // entries of a row of the tables
 	Sublayers      []Sublayer // sublayers of a block, in order
 	AddsOutput     bool       // sublayers' outputs are added without a factor, so their last weights start smaller
+	Options        []string   // keys of the BlockOptions that the stream has; a model with others is refused
 }
 
 // Has tells whether blocks have such a sublayer.

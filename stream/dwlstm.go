@@ -39,7 +39,7 @@ func (c DWLSTMConfig) inner() int { return orDefault(c.Inner, 4*c.D) }
 // alone: the candidate's maps belong to the stream.
 func (c DWLSTMConfig) Shape() Shape {
 	s := c.shape(c.D)
-	s.Sublayers = []Sublayer{Attention}
+	s.Sublayers, s.Options = []Sublayer{Attention}, []string{HeadBiasesKey}
 	return s
 }
 

@@ -51,8 +51,12 @@ func (c GatedResidualConfig) Check() error {
 	return cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N), layers.CheckSize("rank", c.Rank))
 }
 
-// Shape returns the shape of a stream of N rows.
-func (c GatedResidualConfig) Shape() Shape { return c.shape(c.N * c.D) }
+// Shape returns the shape of a stream of N rows, whose blocks have no norms of their own.
+func (c GatedResidualConfig) Shape() Shape {
+	s := c.shape(c.N * c.D)
+	s.Options = []string{ResidualScaleKey, HeadBiasesKey}
+	return s
+}
 
 // readCost returns the cost of a read whose projection down has k more columns than the rank: the
 // norm, both products and the gated sum, which keeps its inputs.

@@ -26,8 +26,11 @@ func newBareHeads(b *graph.Builder, c Vectors, name string, outputInit func(stri
 		columns: qkv.Columns,
 		output:  b.Param(outputInit(name+".o", c.headsWidth(), c.HeadsRatio, c.headsWidth(), c.D)),
 	}
-	if c.Bias {
+	qkvBias, outputBias := c.biases()
+	if qkvBias {
 		h.qkvBias = b.Param(layers.Zero(name+".qkv_bias", c.qkvWidth()))
+	}
+	if outputBias {
 		h.outputsBias = b.Param(layers.Zero(name+".o_bias", c.D))
 	}
 	return h

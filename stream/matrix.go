@@ -65,7 +65,7 @@ func (c MatrixConfig) readShape() []int {
 // of Dv entries.
 func (c MatrixConfig) Shape() Shape {
 	return Shape{Heads: c.Rank, HeadDim: c.Dv, KVHeads: c.kvHeads(), Width: c.Rank * c.Dv, Axes: []string{"rank", "value"}, Size: c.Dk * c.Dv, TableWidth: c.Rank * c.Dv,
-		Sublayers: c.sublayers()}
+		Sublayers: c.sublayers(), Options: []string{ResidualScaleKey, ParallelKey}}
 }
 
 // Cost counts as the RMT paper does (Table 7, with its sums corrected): keys 3 R Dk (2L+1), gains
@@ -89,8 +89,11 @@ func (c MatrixConfig) Cost() layers.Cost {
 	keys := (2*sites*rank + 2*l*float64(c.kvHeads()) + (inputs+1)*rank) * float64(c.Dk)
 	total := layers.EmbeddingCost(float64(c.Vocab)+float64(c.Positions), width).Plus(norms, layers.Cost{Parameters: keys, FLOPs: 2 * keys * dv})
 	total = total.Plus(layers.ActivationCost(sites*x + 2*(sites-l)*width + inputs*width + x))
-	if c.Dropout > 0 {
-		total = total.Plus(layers.ActivationCost(l * width)) // the heads' output after dropout
+	if c.Blocks.Parallel {
+		total.Activations -= l * x
+	}
+	if c.Dropout > 0 || c.Blocks.ResidualScale != 0 {
+		total = total.Plus(layers.ActivationCost(l * width)) // the heads' output after dropout and scale
 	}
 	return total
 }
@@ -233,6 +236,9 @@ func (m *matrix) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
 func (m *matrix) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) State {
 	x := s.(VectorState).H
 	y = elementwise.Dropout(m.b, m.c.Common.Written(at, y), m.c.Dropout)
+	if c := m.c.Blocks.ResidualScale; c != 0 {
+		y = elementwise.Scale(m.b, y, c)
+	}
 	store := func(x *gorgonia.Node) *gorgonia.Node { // [T, Dk, Dv]
 		if own, ok := link.(*gorgonia.Node); ok {
 			return readwrite.WriteEach(m.b, x, own, y)

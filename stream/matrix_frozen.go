@@ -28,10 +28,15 @@ func (m *matrix) carryOn(f *Frozen) {
 	if m.positions != nil {
 		f.Write(positionRows, m.keys(m.writePos))
 	}
-	for i, at := range m.c.AllSites() {
-		site := m.sites[i]
-		f.Read(at.Name(), one, m.after(site.norm, site.read.frozen(f, m)))
-		f.Write(at.Name(), site.write.frozen(f, m))
+	for _, at := range m.c.AllSites() {
+		for _, reader := range m.c.readers(at) {
+			site := m.sites[reader.Index]
+			f.Read(reader.Name(), one, m.after(site.norm, site.read.frozen(f, m)))
+		}
+		f.Write(at.Name(), m.sites[at.Index].write.frozen(f, m))
+		if c := m.c.Blocks.ResidualScale; c != 0 {
+			f.Precompose(at.Name(), linear.Rows(m.c.Rank*m.c.Dv, []float64{c}))
+		}
 	}
 	f.ReadOut(one, m.after(m.norm, m.keys(m.readUnembedding)))
 }

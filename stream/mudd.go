@@ -45,6 +45,7 @@ func (MUDDConfig) Card() layers.Card {
 func (c MUDDConfig) Shape() Shape {
 	s := c.shape(c.D)
 	s.Kept = (len(ways) + 1) * c.D // the ways, and the output
+	s.Options = []string{ResidualScaleKey, HeadBiasesKey}
 	return s
 }
 

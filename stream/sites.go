@@ -20,6 +20,7 @@ type Vector struct {
 	c         Vectors
 	attention []heads
 	features  []*layers.Norm // one for each block; nil: none
+	posts     []*layers.Norm // after sublayers, by Site.Index; nil: none
 	norm      *layers.Norm   // the last one; nil: none
 	steps     Steps
 	scales    gorgonia.Nodes // g [D] for each site, by its Index; nil: none
@@ -86,7 +87,13 @@ func startVector(b *graph.Builder, c Vectors, row ...int) *Vector {
 }
 
 // Use makes s, a stream that embeds v, provide the steps.
-func (v *Vector) Use(s Steps) { v.steps, v.carrier = s, carrier{s.Carry, v.c.Writes} }
+func (v *Vector) Use(s Steps) {
+	v.steps = s
+	v.carrier = carrier{func(f *Frozen) {
+		s.Carry(f)
+		v.carryPosts(f)
+	}, v.c.Writes}
+}
 
 // addBlocks makes the parameters of the maps and norms through which sublayers read and write.
 func (v *Vector) addBlocks() {
@@ -99,7 +106,8 @@ func (v *Vector) addBlocks() {
 func (v *Vector) addBlock(block int, norms bool, output func(string, int, float64, ...int) graph.ParamSpec) {
 	for _, at := range v.Sites(block) {
 		var norm *layers.Norm
-		if norms {
+		v.addPostNorm(at)
+		if norms && v.c.Blocks.normsBefore() {
 			norm = layers.NewNorm(v.b, at.Name()+".norm", v.c.Norm, v.c.D)
 		}
 		if at.Sublayer == FeedForward {
@@ -165,10 +173,18 @@ func (v *Vector) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
 	return from.Normal, from
 }
 
-// WriteFeatures writes y.
+// WriteFeatures writes y, changed by the section writes, then by the site's norm and times the
+// residual scale, if there are any.
 func (v *Vector) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) State {
 	from, _ := link.(Reading)
-	return v.steps.Write(s, at, from, v.c.Common.Written(at, y))
+	y = v.c.Common.Written(at, y)
+	if v.posts != nil {
+		y = v.posts[at.Index].Forward(v.Hook(at, rawSuffix, y)) // [T, D]
+	}
+	if c := v.c.Blocks.ResidualScale; c != 0 {
+		y = elementwise.Scale(v.b, y, c)
+	}
+	return v.steps.Write(s, at, from, y)
 }
 
 // read reads the state by the stream's Steps and normalises what it gets.

@@ -44,7 +44,7 @@ func (c VectorConfig) Check() error {
 // Shape returns the shape of a stream of one vector for each token.
 func (c VectorConfig) Shape() Shape {
 	s := c.shape(c.D)
-	s.Sublayers = c.sublayers()
+	s.Sublayers, s.Options = c.sublayers(), append(s.Options, ParallelKey)
 	return s
 }
 

@@ -82,7 +82,10 @@ func (v *Vector) readOut(f *Frozen, down linear.Map) { f.ReadOut(down, v.thenNor
 // carrySite adds a site that reads and writes the first of the given number of rows.
 func (v *Vector) carrySite(f *Frozen, at Site, rows int) {
 	h := firstOf(rows, v.c.D)
-	v.carryThrough(f, at, h, v.scaled(at, transposed(h)))
+	for _, reader := range v.c.readers(at) {
+		f.Read(reader.Name(), h, v.After(reader))
+	}
+	f.Write(at.Name(), v.scaled(at, transposed(h)))
 }
 
 // carryThrough adds a site that reads through one map and writes through another, without a step.

@@ -75,7 +75,7 @@ func (c Vectors) plain(ok bool) (Design, bool) { return VectorConfig{Vectors: c}
 // entries.
 func (c Vectors) shape(size int) Shape {
 	return Shape{Heads: c.Heads, HeadDim: c.headDim(), KVHeads: c.kvHeads(), Width: c.D, Axes: []string{"feature"}, Size: size, TableWidth: c.D,
-		Sublayers: attentionAndFeedForward(), AddsOutput: true}
+		Sublayers: attentionAndFeedForward(), AddsOutput: true, Options: []string{NormsKey, ResidualScaleKey, HeadBiasesKey}}
 }
 
 // counts returns the sizes that costs depend on: D, the width of all heads, and the number of
@@ -92,7 +92,8 @@ func (c Vectors) tablesCost(width float64) layers.Cost {
 // headsCost returns the cost of the maps around one attention: W_QKV and W_O.
 func (c Vectors) headsCost() layers.Cost {
 	d, heads, _ := c.counts()
-	return layers.LinearCost(d, float64(c.qkvWidth()), c.Bias).Plus(layers.LinearCost(heads, d, c.Bias))
+	qkv, output := c.biases()
+	return layers.LinearCost(d, float64(c.qkvWidth()), qkv).Plus(layers.LinearCost(heads, d, output))
 }
 
 // sublayersCost returns the cost of a block's maps around its attention and of the norms before its

@@ -72,7 +72,7 @@ func TestConvertRefuses(t *testing.T) {
 		{"-checkpoint nowhere -format residua -out " + out, "got nowhere, which does not exist"},
 		{"-checkpoint " + llamaHF + " -format huggingface -out " + home, "home, which exists: name another, or add -replace"},
 		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + home, "which has the folder deep in it"},
-		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + texts, "texts: want a Hugging Face folder (with config.json), or a folder in the RMT authors' layout (with weights.safetensors and rmt.json); remove it"},
+		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + texts, "texts: want a Hugging Face folder (with config.json), or a folder in the RMT authors' layout (with weights.safetensors and rmt.json), or nanoGPT's ckpt.pt; remove it"},
 		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + file, "want a folder to replace"},
 		{"-checkpoint " + llamaHF + " -format residua -replace -out " + home, "want a file to replace"},
 		{"-checkpoint " + llamaHF + " -format residua -out " + file, "which exists"},
@@ -84,7 +84,7 @@ func TestConvertRefuses(t *testing.T) {
 		{"-checkpoint " + llamaHF + " -format gguf -out " + out, "gguf: want a model with a tokenizer"},
 		{"-adopt " + file + " -out " + out, "-adopt: want it alone"},
 		{"-adopt nowhere.safetensors", "-adopt: stat nowhere.safetensors: no such file or directory"},
-		{"-checkpoint " + llamaHF + " -format huggingface -architecture bert -out " + out, "-architecture: want one of [gpt2 llama qwen3 mistral residua]"},
+		{"-checkpoint " + llamaHF + " -format huggingface -architecture bert -out " + out, "-architecture: want one of [gpt2 llama qwen3 mistral qwen2 gpt_neox gemma2 gemma3_text olmo2 smollm3 granite phi3 residua]"},
 	} {
 		got := clitest.Call(command(), strings.Fields(c.args)...)
 		lines := strings.SplitAfter(got.Stderr, "\n")

@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 
+	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/models"
@@ -85,6 +87,11 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 	if !c.Interactive || tokenizer == nil {
 		if prompts, err = c.prompt.read(ctx, out, tokenizer != nil, p.Spec.Vocab); err != nil {
 			return err
+		}
+	}
+	if c.Chat {
+		if err := asChats(ctx, p, tokenizer, prompts); err != nil {
+			return commandline.Usage(errors.WithMessage(err, "-chat"))
 		}
 	}
 	if c.LogitBias, err = biases(c.Biases, tokenizer); err != nil {

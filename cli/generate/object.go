@@ -3,6 +3,7 @@ package generate
 import (
 	"strings"
 
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/generate"
 )
 
@@ -54,7 +55,7 @@ func (s *sampling) object(a sample) (generate.Result, error) {
 	if s.tokenizer != nil {
 		prompt, continued := a.request.Prompt, text.String()
 		if s.GivenIDs != nil {
-			prompt = s.tokenizer.Decode(a.request.IDs)
+			prompt = data.DecodeText(s.tokenizer, a.request.IDs)
 		}
 		o.Prompt, o.Text = &prompt, &continued
 	}

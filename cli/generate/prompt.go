@@ -29,6 +29,7 @@ type prompt struct {
 	File        *string `yaml:"prompt_file" help:"continue the text of <FILE>, of at most 4 MiB; -: standard input"`
 	List        *string `yaml:"prompts" help:"continue each line of <FILE>; of a .jsonl, each line's string, or its object's \"prompt\""`
 	Interactive bool    `yaml:"interactive" help:"read prompts from the terminal, a line each, and continue one after the other"`
+	Chat        bool    `yaml:"chat" help:"take the prompt for a user's message, put it into the model's chat template, and write the answer alone"`
 	GivenIDs    *string `yaml:"ids" help:"continue the token ids <1,2,3> (no BOS is added), and write ids instead of text"`
 }
 
@@ -47,6 +48,8 @@ func (p *prompt) check() error {
 		}
 	}
 	switch {
+	case p.Chat && (p.GivenIDs != nil || p.Interactive):
+		return commandline.Usagef("-chat: want a prompt as text, -prompt, -prompt-file or -prompts, got %s", given[0])
 	case len(given) > 1:
 		return commandline.Usagef("want one of -prompt, -prompt-file, -prompts, -ids and -interactive, got %s", strings.Join(given, " and "))
 	case p.File != nil && *p.File == "":

@@ -68,7 +68,7 @@ func (s *sampling) sample(p, i int) sample {
 	r := s.Request
 	r.Prompt, r.IDs = s.prompts[p].text, s.prompts[p].ids
 	r.Seed = generate.SampleSeed(s.Request.Seed, i)
-	r.Echo = !s.JSON && s.GivenIDs == nil
+	r.Echo = !s.JSON && s.GivenIDs == nil && !s.Chat
 	var name []string
 	if len(s.prompts) > 1 {
 		name = append(name, fmt.Sprintf("prompt %d of %d", p+1, len(s.prompts)))

@@ -15,8 +15,10 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/explore"
 	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/generate/chat"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
@@ -145,7 +147,12 @@ func (c *call) open(out commandline.Output) (served []serve.Model, end func(), e
 		}
 		closers = append(closers, g.Close)
 		name := c.modelName(i)
+		chats, err := chatOf(p, tokenizer)
+		if err != nil {
+			return nil, end, commandline.Usage(err)
+		}
 		served = append(served, serve.Model{
+			Chat: chats,
 			Name: name, Generator: g, Parallel: g.Rows(), Tokenizer: tokenizer, Vocab: p.Spec.Vocab, Window: g.Window(), Slide: c.Slide, Created: created(p),
 		})
 		if i > 0 || m.Device.OnGPU() { // the page reads and changes activations by programs on the CPU
@@ -159,6 +166,19 @@ func (c *call) open(out commandline.Output) (served []serve.Model, end func(), e
 		c.Page, c.Handlers = e.Page(), e.Handlers()
 	}
 	return served, end, nil
+}
+
+// chatOf returns what turns a conversation into a prompt of a model, nil if it has no chat
+// template.
+func chatOf(p *pretrained.Model, tokenizer data.Tokenizer) (serve.Chat, error) {
+	template, err := p.ChatTemplate()
+	if err != nil || template == nil || tokenizer == nil {
+		return nil, err
+	}
+	renderer, err := chat.Self()
+	return func(ctx context.Context, c serve.ChatPrompt) ([]int32, error) {
+		return renderer.Prompt(ctx, chat.Request{Template: template.Text, Tokens: template.Tokens, Messages: c.Messages, Tools: c.Tools, Generation: true, Now: time.Now()}, tokenizer)
+	}, err
 }
 
 // modelName returns model i's -name, or the name of its file or folder.

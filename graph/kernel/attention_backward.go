@@ -139,6 +139,9 @@ func (a *Attention[T]) gradientSpan(w *attentionWorker[T], v *attentionView[T], 
 	if a.tiles == nil {
 		a.multiplyPanels(w.dscores, v.dout, v.shared.valuePanels, 1, s)
 		a.gradientRows(w, v, s)
+		if a.d.SoftCap > 0 {
+			a.uncapGradients(w, s)
+		}
 		return
 	}
 	a.multiplyTilePanels(w, w.dscores, v.tiles.dout, v.shared.tiles.valuePanels, s)

@@ -12,10 +12,11 @@ type AttentionPattern[T Float] struct {
 
 	d      AttentionParams
 	starts []int32
-	qkv    []T // [batch*seq, heads + 2 kvHeads, headDim]
-	prob   []T // [batch*seq, heads, seq]: query, head, key
-	dprob  []T // like prob; nil unless Backward runs
-	dqkv   []T // like qkv; nil unless Backward runs
+	qkv    []T  // [batch*seq, heads + 2 kvHeads, headDim]
+	prob   []T  // [batch*seq, heads, seq]: query, head, key
+	dprob  []T  // like prob; nil unless Backward runs
+	dqkv   []T  // like qkv; nil unless Backward runs
+	raw    bool // the scores before the softmax are computed instead of the probabilities (AttentionStages)
 
 	rope    *RopeTable[T]
 	workers []patternWorker[T]
@@ -29,6 +30,8 @@ type patternWorker[T Float] struct {
 	q, k   []T // [seq, Dh], rotated
 	dq, dk []T // [seq, Dh]; dq, dk and ds only for Backward
 	ds     []T // [attentionQueries, seq]: the gradient of the logits
+	slopes []T // [attentionQueries, seq]: the derivatives of the soft cap; with capped, only there
+	capped []T // [seq]
 	_      [cacheLine]byte
 }
 
@@ -70,6 +73,9 @@ func (a *AttentionPattern[T]) plan(p *Pool) {
 		if a.dqkv != nil {
 			w.dq, w.dk = grow(w.dq, size), grow(w.dk, size)
 			w.ds = grow(w.ds, min(attentionQueries, a.d.Seq)*a.d.Seq)
+			if a.d.SoftCap > 0 {
+				w.slopes, w.capped = grow(w.slopes, len(w.ds)), grow(w.capped, a.d.Seq)
+			}
 		}
 	}
 }
@@ -133,12 +139,19 @@ func (a *AttentionPattern[T]) softmaxBlock(w *patternWorker[T], row, head, i0, i
 		}
 	}
 	for i := i0; i < i1; i++ {
+		if a.d.SoftCap > 0 {
+			a.capRow(a.row(a.prob, row, head, i), a.sight(row, i), i)
+		}
 		a.softmaxRow(a.row(a.prob, row, head, i), a.sight(row, i), i, a.d.slope(head))
 	}
 }
 
 // softmaxRow turns the logits that query i sees into probabilities, and clears the others.
 func (a *AttentionPattern[T]) softmaxRow(probs []T, s attentionSight, i int, slope float64) {
+	if a.raw {
+		biasRow(probs, s, i, slope)
+		return
+	}
 	clearUnseen(probs, s, i)
 	sinks, near := probs[s.start:s.sinks], probs[s.first:i+1]
 	largest := distancesMax(a.rows, near, slope, i-s.first)
@@ -158,6 +171,9 @@ func (a *AttentionPattern[T]) gradientBlock(w *patternWorker[T], row, head, i0, 
 	for i := i0; i < i1; i++ {
 		a.gradientRow(w.ds[(i-i0)*seq:][:i1], a.row(a.prob, row, head, i), a.row(a.dprob, row, head, i), a.sight(row, i), i)
 	}
+	if a.d.SoftCap > 0 {
+		a.uncapBlock(w, i0, i1)
+	}
 	beta := T(0)
 	for _, r := range a.blockRanges(row, i0, i1) {
 		n := r.j1 - r.j0
@@ -174,7 +190,12 @@ func (a *AttentionPattern[T]) gradientBlock(w *patternWorker[T], row, head, i0, 
 
 // gradientRow computes the gradient of the logits of query i, 0 where it sees nothing.
 func (a *AttentionPattern[T]) gradientRow(ds, prob, dprob []T, s attentionSight, i int) {
-	clearUnseen(ds, s, i)
+	if a.raw {
+		copy(ds, dprob)
+	}
+	if clearUnseen(ds, s, i); a.raw {
+		return
+	}
 	sum := rowDot(a.rows, prob[s.first:i+1], dprob[s.first:i+1])
 	if s.start < s.sinks {
 		sum += rowDot(a.rows, prob[s.start:s.sinks], dprob[s.start:s.sinks])

@@ -36,9 +36,17 @@ func (s attentionSpan) firstColumn(r int) int {
 // attentionTileRows is an upper bound of the height of every micro-kernel's tile.
 const attentionTileRows = 16
 
-// keyScores computes the worker's scores [queries, keys] = Scale * q [queries, Dh] k^T [Dh, keys];
-// with tiles, Scale is left to the functions for rows.
+// keyScores computes the worker's scores [queries, keys] = Scale * q [queries, Dh] k^T [Dh, keys],
+// bounded if there is a soft cap; with tiles, Scale is left to the functions for rows.
 func (a *Attention[T]) keyScores(w *attentionWorker[T], v *attentionView[T], s attentionSpan) {
+	a.keyProducts(w, v, s)
+	if a.d.SoftCap > 0 {
+		a.capScores(w, s)
+	}
+}
+
+// keyProducts computes the scores without a soft cap.
+func (a *Attention[T]) keyProducts(w *attentionWorker[T], v *attentionView[T], s attentionSpan) {
 	if a.tiles != nil {
 		a.multiplyTilePanels(w, w.scores, v.tiles.q, v.shared.tiles.keyPanels, s)
 		return

@@ -32,6 +32,7 @@ type attentionSlot[T Float] struct {
 type attentionWorker[T Float] struct {
 	scores  []T // [attentionQueries, attentionStride]
 	dscores []T // [attentionQueries, attentionStride]
+	slopes  []T // [attentionQueries, attentionStride]: derivatives of the soft cap, only in Backward
 	panel   []T // [Dh, width], a panel of k^T if the slot has no panels
 	sum     []T // [attentionQueries, Dh]: P v of a block of queries
 	dq      []T // [seq, Dh] for a whole pair, [attentionQueries, Dh] for a block of a split one
@@ -115,6 +116,9 @@ func (a *Attention[T]) planWorker(w *attentionWorker[T]) {
 		return
 	}
 	w.dscores = grow(w.dscores, queries*attentionStride)
+	if a.d.SoftCap > 0 {
+		w.slopes = grow(w.slopes, queries*attentionStride)
+	}
 	w.dk, w.dv = grow(w.dk, keys*a.sumDim), grow(w.dv, keys*a.sumDim)
 	if a.sumsGroups() {
 		w.groupKeys, w.groupValues = grow(w.groupKeys, a.d.Seq*a.d.HeadDim), grow(w.groupValues, a.d.Seq*a.d.HeadDim)

@@ -33,11 +33,11 @@ type attentionTileWorker struct {
 }
 
 // useTiles returns the micro-kernels that multiply by tiles, or nil: activations are float32, heads
-// do not fill tiles, or there are sinks, whose keys two spans would share, or a cache, which holds
-// float32.
+// do not fill tiles, or there are sinks, whose keys two spans would share, a soft cap, or a cache,
+// which holds float32.
 func (a *Attention[T]) useTiles() *microkernels {
 	kernels := pairKernelsOf(a.path)
-	if !kernels.tiles || a.qkv.halves == nil || a.d.HeadDim%tileColumns != 0 || a.cache != nil || a.d.hasSinks() {
+	if !kernels.tiles || a.qkv.halves == nil || a.d.HeadDim%tileColumns != 0 || a.cache != nil || a.d.hasSinks() || a.d.SoftCap > 0 {
 		return nil
 	}
 	return kernels

@@ -28,7 +28,8 @@ type PrepareQKV[T Float] struct {
 }
 
 // Forward computes y from x, both [tokens, heads + 2 kvHeads, headDim] in the order q, k, v.
-// Without Norm the gains [headDim] are not read. first [tokens, kvHeads, headDim] is v0; if it is
+// Without Norm the gains [headDim], or [heads, headDim] and [kvHeads, headDim] to normalise all heads
+// together, are not read. first [tokens, kvHeads, headDim] is v0; if it is
 // nil, the values do not change. weights is [2]; nil: both 0.5. y may be x.
 func (k *PrepareQKV[T]) Forward(p *Pool, y, x, qgain, kgain, first, weights []T, d QKVParams) {
 	k.forward = prepareTask[T]{y: y, x: x, qgain: qgain, kgain: kgain, first: first, weights: valueWeights(weights), d: d, path: pathOf[T](k.path)}
@@ -79,9 +80,9 @@ func copyOver[E Float | BFloat16](y, x []E) {
 	}
 }
 
-// normalize normalises each head separately.
+// normalize normalises as many entries at a time as there are gains: each head separately, or all.
 func (t *prepareTask[T]) normalize(y, x, gain []T) {
-	dim := t.d.HeadDim
+	dim := len(gain)
 	for at := 0; at < len(x); at += dim {
 		head := x[at : at+dim]
 		rowStatistics(t.path, head, true, t.d.Eps).scale(t.path, y[at:at+dim], head, gain)
@@ -91,7 +92,7 @@ func (t *prepareTask[T]) normalize(y, x, gain []T) {
 // PrepareQKVGrads holds the slices for the gradients that Backward computes in addition to dx; nil
 // if they are not wanted. Those whose flag is set are added to what the slices hold.
 type PrepareQKVGrads[T Float] struct {
-	QGain, KGain, Weights                               []T // [headDim], [headDim], [2]
+	QGain, KGain, Weights                               []T // as the gains, [2]
 	AccumulateQGain, AccumulateKGain, AccumulateWeights bool
 }
 
@@ -105,7 +106,7 @@ func (k *PrepareQKV[T]) Backward(p *Pool, dx []T, g PrepareQKVGrads[T], dy, x, q
 	if mixed {
 		t.weight = valueWeights(weights)[0]
 	}
-	t.normed = growRows(t.normed, p, d.HeadDim)
+	t.normed = growRows(t.normed, p, max(len(qgain), len(kgain)))
 	t.dqgain.want(p, t.path, g.QGain, g.AccumulateQGain)
 	t.dkgain.want(p, t.path, g.KGain, g.AccumulateKGain)
 	t.dweights.set(p, portable, 2)
@@ -163,10 +164,10 @@ func (t *prepareGradTask[T]) token(i int, normed []T, dqgain, dkgain *treeSum[T]
 	}
 }
 
-// normalize computes the gradient of heads that were normalised separately, and adds to the
-// gradient of their gain.
+// normalize computes the gradient of what Forward normalised, and adds to the gradient of the gain.
 func (t *prepareGradTask[T]) normalize(dx, dy, x, gain, normed []T, dgain *treeSum[T]) {
-	dim := t.d.HeadDim
+	dim := len(gain)
+	normed = normed[:dim]
 	for at := 0; at < len(x); at += dim {
 		head, dout := x[at:at+dim], dy[at:at+dim]
 		s := rowStatistics(t.path, head, true, t.d.Eps)

@@ -47,8 +47,11 @@ func (s RopeStretch) Turns(base float64, headDim int) []float64 {
 }
 
 // Rotation returns the cosine and sine, multiplied by the amplitude, by which a pair with that turn
-// is rotated at a position.
+// is rotated at a position. A pair with a turn of 0 has no positions, and stays as it is.
 func (s RopeStretch) Rotation(turn float64, pos int) (cos, sin float64) {
+	if turn == 0 {
+		return 1, 0
+	}
 	amplitude := cmp.Or(s.Amplitude, 1)
 	sin, cos = math.Sincos(float64(pos) * turn)
 	return amplitude * cos, amplitude * sin

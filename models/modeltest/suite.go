@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -71,6 +72,19 @@ type IdleFunc func(c models.Spec, p *graph.Param) int
 func Run(t *testing.T, name string, c models.Config) {
 	t.Helper()
 	RunIdle(t, name, c, func(models.Spec, *graph.Param) int { return 0 })
+}
+
+// RunChecks is like RunIdle, with the named checks alone.
+func RunChecks(t *testing.T, name string, c models.Config, idle IdleFunc, names ...string) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		spec := Resolve(t, c)
+		for _, check := range checks(idle) {
+			if slices.Contains(names, check.name) {
+				t.Run(check.name, func(t *testing.T) { check.run(t, spec) })
+			}
+		}
+	})
 }
 
 // RunIdle is like Run, for a stream where some entries of parameters have no gradient.

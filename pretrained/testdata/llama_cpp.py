@@ -32,12 +32,21 @@ for folder in sys.argv[1:]:
     server = xllamacpp.Server(p)
     expected = load_file(folder + "/expected.safetensors")
     tokens, logits = expected["tokens"][0].tolist(), expected["logits"][0].astype(np.float64)
-    worst = 0.0
-    for n in (5, 12, 30):
+    worst, compared = 0.0, 0
+    for n in (5, 12, 20, 30):
         got = log_probabilities(complete(server, tokens[:n], logits.shape[1]))
+        if got is None:
+            continue
+        compared += 1
         want = logits[n - 1] - np.log(np.exp(logits[n - 1]).sum())
         assert len(got) == logits.shape[1], len(got)
         worst = max(worst, max(abs(want[i] - v) for i, v in got.items()))
+    assert compared > 1, compared
+    for n, id in enumerate(greedy := expected["greedy"].tolist()):
+        got = log_probabilities(complete(server, tokens[:5] + greedy[:n], logits.shape[1]))
+        if got is None:
+            break
+        assert got[id] > max(got.values()) - 2 * worst, (folder, n, id, got[id], max(got.values()))
     with open(folder + "/texts.json") as f:
         for case in json.load(f):
             if len(case["ids"]) < 40:

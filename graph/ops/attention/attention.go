@@ -4,6 +4,7 @@ package attention
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
@@ -23,6 +24,7 @@ type Options struct {
 	Slopes   []float64          // ALiBi adds -Slopes[h]*(i-j); one for each head, or nil
 	RopeBase float64            // base of rotary positions on q and k, with half-split pairs; 0: no rotary positions
 	Stretch  kernel.RopeStretch // changes the rates of rotary positions
+	SoftCap  float64            // c: Scale q.k becomes c tanh(Scale q.k / c); 0: it is not bounded
 	Starts   *gorgonia.Node     // Int32, T entries: index in the row of the first visible token; nil: 0
 	Window   int                // number of tokens that a token sees, including itself; 0: all before it
 	Sinks    int                // with Window: number of first tokens of the document, or row, that are also seen
@@ -34,6 +36,7 @@ type attention struct {
 	kvHeads         int // 0: heads
 	window, sinks   int
 	scale, ropeBase float64
+	softCap         float64
 	stretch         kernel.RopeStretch
 	slopes          []float64
 	masked          bool // document starts are an input
@@ -54,8 +57,9 @@ type attentionSaved struct {
 //
 //	o_i = sum_j softmax_j(Scale q_i.k_j - Slopes (i-j)) v_j,  starts_i <= j <= i
 //
-// with a Window (Beltagy et al. 2020, arXiv 2004.05150) only over j > i - Window, and with
-// Sinks over j < starts_i + Sinks, too (Xiao et al. 2024, arXiv 2309.17453); a window runs
+// with c tanh(Scale q.k / c) instead of Scale q.k if c = SoftCap is above 0 (Gemma 2, arXiv 2408.00118,
+// section 2), and with a Window (Beltagy et al. 2020, arXiv 2004.05150) only over j > i - Window, and with
+// Sinks over j < starts_i + Sinks, too (Xiao et al. 2024, arXiv 2309.17453); a window and a soft cap run
 // only on the CPU. qkv [T, (H+2*KV)*Dh] in the order (q, k, v), head, entry; o [T, H, Dh].
 // With KV < H, query head h reads keys and values of head h/(H/KV) (Ainslie et al. 2023, arXiv
 // 2305.13245, grouped-query attention). It is computed in blocks with an online softmax,
@@ -85,12 +89,15 @@ func (k attention) String() string {
 	if k.window > 0 {
 		window = fmt.Sprintf(", window=%d, sinks=%d", k.window, k.sinks)
 	}
+	if k.softCap > 0 {
+		window += fmt.Sprintf(", cap=%g", k.softCap)
+	}
 	return fmt.Sprintf("CausalAttention(heads=%d, kv_heads=%d, seq=%d, scale=%g, slopes=%v, rope=%g, stretch=%v, masked=%t%s)",
 		k.heads, k.kvHeads, k.seq, k.scale, k.slopes, k.ropeBase, k.stretch, k.masked, window)
 }
 
-// CPUOnly tells whether there is a window, for which no CUDA kernel exists.
-func (k attention) CPUOnly() bool { return k.window > 0 }
+// CPUOnly tells whether there is a window or a soft cap, for which no CUDA kernel exists.
+func (k attention) CPUOnly() bool { return k.window > 0 || k.softCap > 0 }
 
 func (k attention) FLOPs(c graph.Cost) int { return 2 * k.halfFLOPs(c.Signature(0)) }
 
@@ -112,6 +119,8 @@ func (k attention) Infer(in []graph.Signature) (graph.Signature, error) {
 		return graph.Signature{}, errors.Errorf("RoPE: want an even head dimension, got %d", dim)
 	case k.window < 0 || k.sinks < 0 || k.sinks > 0 && k.window == 0:
 		return graph.Signature{}, errors.Errorf("window: want >= 1 tokens and >= 0 sinks, or 0 of both, got %d and %d", k.window, k.sinks)
+	case !(k.softCap >= 0) || math.IsInf(k.softCap, 0):
+		return graph.Signature{}, errors.Errorf("soft cap: want a finite number above 0, or 0 for none, got %g", k.softCap)
 	case k.stretch.Rates != nil && len(k.stretch.Rates) != dim/2:
 		return graph.Signature{}, errors.Errorf("RoPE: want a factor for each of %d pairs, got %d", dim/2, len(k.stretch.Rates))
 	}
@@ -150,7 +159,7 @@ func (k attention) headDim(qkv graph.Signature) int {
 
 func (k attention) params(qkv graph.Signature) kernel.AttentionParams {
 	return kernel.AttentionParams{Batch: qkv.Leading() / k.seq, Seq: k.seq, Heads: k.heads, KVHeads: k.sharedHeads(), HeadDim: k.headDim(qkv),
-		Scale: k.scale, Slopes: k.slopes, RopeBase: k.ropeBase, RopeStretch: k.stretch, Window: k.window, Sinks: k.sinks}
+		Scale: k.scale, SoftCap: k.softCap, Slopes: k.slopes, RopeBase: k.ropeBase, RopeStretch: k.stretch, Window: k.window, Sinks: k.sinks}
 }
 
 func (k attention) VJP(d *graph.Derivative) {

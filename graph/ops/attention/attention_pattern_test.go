@@ -38,6 +38,15 @@ func windowOptions() map[string]Options {
 	}
 }
 
+// softCapOptions returns options with a soft cap; one has several spans of queries and keys.
+func softCapOptions() map[string]Options {
+	return map[string]Options{
+		"soft cap":             {Heads: 2, Seq: 5, Scale: 0.9, SoftCap: 0.7, Slopes: []float64{0.5, 0.25}},
+		"soft cap, everything": {Heads: 4, KVHeads: 2, Seq: 8, Scale: 0.9, SoftCap: 1.2, RopeBase: 100, Window: 3, Sinks: 1},
+		"soft cap, long":       {Heads: 1, Seq: 90, Scale: 0.5, SoftCap: 0.5, Window: 20},
+	}
+}
+
 // patternCases returns cases of Pattern, of Mix and of both together, which are attention.
 func patternCases(options map[string]Options) []optest.Case {
 	const batch, headDim = 2, 4

@@ -133,6 +133,9 @@ func wantAttention(qkv []float64, starts []int32, batch, headDim int, o Options)
 					for d := range headDim {
 						logit += o.Scale * q[d] * k[d]
 					}
+					if o.SoftCap > 0 {
+						logit = o.SoftCap * math.Tanh(logit/o.SoftCap)
+					}
 					if o.Slopes != nil {
 						logit -= o.Slopes[head] * float64(i-j)
 					}

@@ -17,7 +17,9 @@ type Preparation struct {
 	Heads   int
 	KVHeads int // heads of keys and values; 0: Heads
 	// QueryGain and KeyGain [Dh]: with both, queries and keys are normalised head by head (RMSNorm)
-	// and multiplied by them; with none, they are not changed.
+	// and multiplied by them; with none, they are not changed. Gains [H*Dh] and [KV*Dh] normalise a
+	// token's queries, and its keys, over all heads together (Olmo et al. 2025, arXiv 2501.00656),
+	// on the CPU alone.
 	QueryGain, KeyGain *gorgonia.Node
 	Eps                float64 // epsilon of the norm; 0: 1e-6
 	// First [T, KV*Dh], the values of the same tokens in an earlier layer (Values), is mixed into
@@ -30,6 +32,7 @@ type Preparation struct {
 type preparation struct {
 	heads, kvHeads int
 	eps            float64
+	row            bool // the norm is over all heads together
 	places
 }
 
@@ -58,6 +61,9 @@ func (l *inputList) add(n *gorgonia.Node) int {
 func Prepare(b *graph.Builder, qkv *gorgonia.Node, o Preparation) *gorgonia.Node {
 	k := preparation{heads: o.Heads, kvHeads: o.KVHeads, eps: cmp.Or(o.Eps, 1e-6), places: noPlaces}
 	inputs := inputList{qkv}
+	if qkv != nil && o.QueryGain != nil && k.attention().checkHeads(graph.SignatureOf(qkv)) == nil {
+		k.row = o.QueryGain.Shape().TotalSize() != k.attention().headDim(graph.SignatureOf(qkv))
+	}
 	if o.QueryGain != nil || o.KeyGain != nil {
 		k.query, k.key = inputs.add(o.QueryGain), inputs.add(o.KeyGain)
 	}
@@ -71,8 +77,18 @@ func Prepare(b *graph.Builder, qkv *gorgonia.Node, o Preparation) *gorgonia.Node
 }
 
 func (k preparation) String() string {
-	return fmt.Sprintf("PrepareQKV(heads=%d, kv_heads=%d, eps=%g, norm=%t, mix=%t, learned=%t)", k.heads, k.kvHeads, k.eps, k.query > 0, k.first > 0, k.weights > 0)
+	row := ""
+	if k.row {
+		row = ", row"
+	}
+	return fmt.Sprintf("PrepareQKV(heads=%d, kv_heads=%d, eps=%g, norm=%t, mix=%t, learned=%t%s)", k.heads, k.kvHeads, k.eps, k.query > 0, k.first > 0, k.weights > 0, row)
 }
+
+// CPUOnly tells whether the norm is over all heads, for which no CUDA kernel exists.
+func (k preparation) CPUOnly() bool { return k.row }
+
+// CPUOnly returns what the preparation's CPUOnly does.
+func (k preparationGrad) CPUOnly() bool { return k.of.row }
 
 func (k preparation) Infer(in []graph.Signature) (graph.Signature, error) {
 	qkv := in[0]
@@ -83,6 +99,10 @@ func (k preparation) Infer(in []graph.Signature) (graph.Signature, error) {
 	for i, s := range in[1:] {
 		want, name := tensor.Shape{d.HeadDim}, "gain"
 		switch i + 1 {
+		case k.query:
+			want = k.gains(d.HeadDim, d.Heads)
+		case k.key:
+			want = k.gains(d.HeadDim, d.KVHeads)
 		case k.first:
 			want, name = tensor.Shape{qkv.Leading(), d.KVHeads * d.HeadDim}, "first values"
 		case k.weights:
@@ -93,6 +113,14 @@ func (k preparation) Infer(in []graph.Signature) (graph.Signature, error) {
 		}
 	}
 	return qkv, nil
+}
+
+// gains returns the shape of the gains of a number of heads.
+func (k preparation) gains(headDim, heads int) tensor.Shape {
+	if k.row {
+		return tensor.Shape{heads * headDim}
+	}
+	return tensor.Shape{headDim}
 }
 
 // attention returns an attention with the same sizes.
