@@ -128,7 +128,18 @@ func (v *Vector) weight(name string, in, out int) *gorgonia.Node {
 // addLastNorm makes the norm at the end.
 func (v *Vector) addLastNorm() { v.norm = layers.NewNorm(v.b, "norm", v.c.Norm, v.c.D) }
 
-// Embed looks up the tokens and adds their positions.
+// LookUp returns the tokens' rows plus their positions, after dropout, [T, D], for a stream whose
+// first state is made from them, such as copies.
+func (v *Vector) LookUp(t Tokens) *gorgonia.Node { return v.lookUp(t) }
+
+// HasPositions tells whether there is a table of positions, which then writes at the source
+// "embedding.positions" (CarrySites).
+func (v *Vector) HasPositions() bool { return v.positions != nil }
+
+// Embed looks up the tokens and adds their positions. The first state has the hook "embedding.out",
+// in every stream: all entries of the state of a token, Shape.Size, in one node, which everything
+// later is computed from, so that a hook that replaces it replaces the state. A stream that
+// overrides Embed hooks what it makes of LookUp.
 func (v *Vector) Embed(t Tokens) State {
 	h := v.embed(t)
 	if v.x0 != nil {
