@@ -23,7 +23,7 @@ const (
 func Precisions() []Precision { return cuda.Precisions() }
 
 // PathOf returns the name of the processor's instructions that results on the CPU in a precision
-// depend on: avx512, avx2 or portable, or in BF16, where the processor has AMX, amx. On machines
+// depend on: avx512, avx2, neon or portable, or in BF16, where the processor has AMX, amx. On machines
 // with the same path results have the same bits, except of weights in fewer bits (Options.Weights).
 func PathOf(p Precision) string { return kernel.PathOf(p == BF16) }
 
