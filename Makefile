@@ -154,8 +154,8 @@ gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CU
 	@echo "There, each in at most nine minutes:"
 	@sh $(GPU_CHECK)/run.sh -list | awk '{parts[$$1] = parts[$$1] " " $$2} END {for (c = 65; c < 68; c++) {n = sprintf("%c", c); print "  OUT=results ./run.sh " n "   #" parts[n]}}'
 
-# Tests that are the same on every processor, or multiply tiles of AMX in portable Go.
-NEON_SKIP := 'Attention(Tiles|Pattern)|TileBlock|TileProducts|FiniteDifferences|/amx'
+# Tests whose references take long in an emulator, or that multiply tiles of AMX in portable Go.
+NEON_SKIP := 'Attention(Tiles|Pattern)|ForwardCachedEquals|TileBlock|TileProducts|FiniteDifferences|Epilogue|AnyThreads/portable|AnyThreads/float32/portable|AllocatesNothing|/amx'
 
 .PHONY: neon neon-long mca instructions
 neon: ## test the kernels for arm64 by qemu-aarch64 (Debian's qemu-user)

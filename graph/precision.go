@@ -23,8 +23,9 @@ const (
 func Precisions() []Precision { return cuda.Precisions() }
 
 // PathOf returns the name of the processor's instructions that results on the CPU in a precision
-// depend on: avx512, avx2 or portable, or in BF16, where the processor has AMX, amx. On machines
-// with the same path results have the same bits, except of weights in fewer bits (Options.Weights).
+// depend on: avx512, avx2, neon or portable, or in BF16, where the processor has AMX, amx. On
+// machines with the same path results have the same bits, except of weights in fewer bits
+// (Options.Weights).
 func PathOf(p Precision) string { return kernel.PathOf(p == BF16) }
 
 // A Primitive may implement these interfaces to choose the type of its output on a device.
