@@ -95,9 +95,13 @@ func TestBlockOptionsAreRefused(t *testing.T) {
 	for want, c := range map[string]models.Config{
 		"model.norms: want before for the matrix stream, which has nothing else":        tinyMatrix(func(c *models.Config) { c.Norms = stream.NormsBoth }),
 		"model.attention.bias: want none for the matrix stream, which has nothing else": tinyMatrix(func(c *models.Config) { c.Attention.Bias = stream.HeadBiasesAll }),
-		"model.parallel: want false for the two-lane stream, which has nothing else":    tinyZoo(stream.TwoLaneConfig{}, func(c *models.Config) { c.Parallel = true }),
 	} {
 		_, err := c.Resolve()
 		assert.EqualError(t, err, want)
+	}
+	for _, c := range zooBases(t) {
+		c.Parallel = true
+		_, err := c.Resolve()
+		assert.ErrorContains(t, err, "model.parallel: want false for", c.Stream.Name())
 	}
 }
