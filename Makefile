@@ -23,6 +23,57 @@ test-long: ## run all tests, the long ones too (internal/longtest)
 bench: ## measure training: tokens/s, share of the machine, RMT against transformer
 	$(GO) run ./cmd/residua bench
 
+SEED ?= 1
+N ?= 20
+KILLS ?= 12
+ROBUSTNESS_PACKAGES := ./trainer ./data ./experiment ./pretrained ./analysis/report
+
+.PHONY: robustness
+robustness: ## interrupt work at N points of each kind, and kill KILLS commands, by SEED; print the counts (docs/reliability.md)
+	@mkdir -p build
+	@status=0; \
+	RESIDUA_ROBUSTNESS=$(SEED):$(N) $(GO) test -count=1 -v -timeout 24h -run TestRobustness $(ROBUSTNESS_PACKAGES) >build/robustness.txt 2>&1 || status=1; \
+	RESIDUA_KILLS=$(SEED):$(KILLS) $(GO) test -count=1 -v -timeout 24h -run TestKills ./cli >>build/robustness.txt 2>&1 || status=1; \
+	awk -F'|' 'BEGIN {print "| work | what happens | points |\n|---|---|---:|"} /robustness\|/ {print "| " $$2 " | " $$3 " | " $$4 " |"; n += $$4} END {print "| all | | " n " |"}' build/robustness.txt; \
+	[ $$status = 0 ] || { grep -aE -A12 'Error:|Messages:|panic:' build/robustness.txt; echo "failed: build/robustness.txt has it all"; exit 1; }
+
+HOURS ?= 1
+.PHONY: soak race
+soak: ## run a server under 64 clients next to a training run for HOURS, and watch their memory, files and goroutines
+	@mkdir -p build
+	@RESIDUA_SOAK=$(HOURS)h $(GO) test -count=1 -v -timeout 0 -run TestSoak ./cli >build/soak.txt 2>&1; status=$$?; grep -a 'soak|' build/soak.txt | sed 's/.*soak|/| /; s/$$/ |/'; \
+	[ $$status = 0 ] || { cat build/soak.txt; exit 1; }
+
+race: ## run the tests with -short under the race detector (wants a C compiler)
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 60m ./...
+
+PROCESSORS ?= s390x riscv64 aarch64
+WHOLE_PACKAGES := checkpoint settings data
+PORTABLE_PACKAGES := graph/kernel generate
+# It starts its own program, for which the system would have to know the emulator.
+NOT_EMULATED := TestLockOfAnotherProcess
+
+.PHONY: processors
+processors: ## run tests on other processors, s390x (big-endian), riscv64 and arm64, by qemu-user: files, data, settings, kernels, generation
+	@mkdir -p build/processors
+	@status=0; for q in $(PROCESSORS); do for p in $(WHOLE_PACKAGES) $(PORTABLE_PACKAGES); do \
+		export GOARCH=$$(echo $$q | sed s/aarch64/arm64/) CGO_ENABLED=0; short=; case " $(PORTABLE_PACKAGES) " in *" $$p "*) short=-test.short;; esac; \
+		$(GO) test -vet=off -c -o build/processors/$$q.test ./$$p && \
+		(cd $$p && timeout 10m qemu-$$q "$(CURDIR)/build/processors/$$q.test" $$short -test.skip '$(NOT_EMULATED)' >"$(CURDIR)/build/processors/out.txt" 2>&1) && echo "$$q $$p: ok" || \
+		{ status=1; echo "$$q $$p: FAILED"; grep -aE -A 12 '^ *--- FAIL|^panic' build/processors/out.txt | head -40; }; done; done; exit $$status
+
+.PHONY: reproduce reproduce-check
+reproduce: ## show a bug of docs/reliability.md, BUG=NAME, on the commit before its mend, in a worktree below build/reproduce
+	@.ci/reproduce $(BUG)
+
+reproduce-check: ## show five of them (wants the full history)
+	@.ci/reproduce separator-panic byte-order-mark lfs-pointer temporaries-stay dotted-column
+
+.PHONY: fuzz
+TIME ?= 20s
+fuzz: ## fuzz every target for TIME, as in 10m or 10000000x, and print what each has run
+	@.ci/fuzz $(TIME)
+
 .PHONY: experiments
 experiments: ## of the experiments that have been run: train what their logs do not have yet, and make their reports (docs/experiments.md)
 	@for l in studies/*/log.jsonl; do $(GO) run ./cmd/residua experiment $${l%/log.jsonl}.yaml || exit 1; done
@@ -32,12 +83,13 @@ kernels: ## benchmark every kernel, with allocations
 
 SOURCES = $$(git ls-files '*.go')
 
-lint: ## NOTICE; workflows by actionlint; gofmt, go vet and staticcheck with the tag cuda: without it only stubs differ, and go test vets them; go vet for 32 bits (wants a C compiler)
+lint: ## NOTICE; workflows by actionlint; gofmt, go vet and staticcheck with the tag cuda: without it only stubs differ, and go test vets them; 32-bit processors are refused (wants a C compiler)
 	@test -z "$$(gofmt -l $(SOURCES))" || { echo "not gofmt'd:"; gofmt -l $(SOURCES); exit 1; }
 	$(GO) vet -tags cuda ./... ./graph/cuda/cu/...
 	$(GO) tool staticcheck -tags cuda ./...
 	$(GO) vet -tags mpi ./distributed/mpi
-	GOARCH=386 $(GO) vet ./...
+	@mkdir -p build
+	! GOARCH=386 $(GO) build -o /dev/null ./internal/memory 2>build/386.txt && grep -q 64_bit_only build/386.txt
 	$(GO) tool staticcheck -tags mpi ./distributed/mpi
 	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 	$(GO) run ./internal/notice | diff -a NOTICE - || { echo "NOTICE is not the licences of what is linked: run make notice"; exit 1; }

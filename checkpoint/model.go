@@ -39,7 +39,12 @@ const (
 // JSON under [MetadataConfig] and may contain more. WriteModel sets version, kind and digest, even
 // if metadata has them.
 func WriteModel(path string, tensors []Tensor, metadata map[string]string) error {
-	return WriteFileAtomic(path, func(w io.Writer) error { return encodeModel(w, tensors, metadata) })
+	return Disk{}.WriteModel(path, tensors, metadata)
+}
+
+// WriteModel does what [WriteModel] does, through this Disk.
+func (d Disk) WriteModel(path string, tensors []Tensor, metadata map[string]string) error {
+	return d.WriteFileAtomic(path, func(w io.Writer) error { return encodeModel(w, tensors, metadata) })
 }
 
 // ReadModel reads a model file and returns its tensors and all of its metadata. It returns an error

@@ -14,6 +14,8 @@ import (
 	"github.com/nlpodyssey/safetensors"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/fuzztest"
 )
 
 // mixedTensors returns tensors with every element type, a scalar, an empty tensor, and values that
@@ -215,7 +217,10 @@ func FuzzDecode(f *testing.F) {
 		f.Add(withHeader(c.header, c.data))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := decodeBytes(data)
+		var file *File
+		var err error
+		fuzztest.Bounded(t, len(data), func() { file, err = decodeBytes(data) })
+		fuzztest.OneLine(t, err)
 		if err != nil {
 			return
 		}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/internal/crash"
 	"github.com/residua-go/residua/internal/longtest"
 )
 
@@ -108,48 +108,51 @@ func TestPreparedBytesDependOnTheTextAlone(t *testing.T) {
 	}
 }
 
-// fullDisk returns a disk on which all steps fail from the one with the given index on, as if it
-// were full or the process had been killed.
-func fullDisk(step int) (checkpoint.Disk, *int) {
-	count := new(int)
-	return checkpoint.Disk{Before: func(string, string) error {
-		if *count++; *count > step {
-			return syscall.ENOSPC
-		}
-		return nil
-	}}, count
-}
-
-// TestPreparationGoesOnAfterAFullDisk: whichever step fails, the folder is unchanged or says that
-// it is unfinished, and the same call then writes the same bytes as one without interruption.
-func TestPreparationGoesOnAfterAFullDisk(t *testing.T) {
-	o := variedTexts(t)
-	whole := varied(o, t.TempDir())
-	var steps *int
-	whole.Disk, steps = fullDisk(1 << 30)
-	_, err := prepareWith(t, whole)
-	require.NoError(t, err)
-	want := contentOf(t, whole.Dir)
-	stride := 41
+// TestRobustnessOfPrepare: a preparation that is interrupted at any step of its disk leaves a
+// folder that says that it is unfinished, and the same call then writes the same bytes as one
+// without interruption.
+func TestRobustnessOfPrepare(t *testing.T) {
+	points := 5
 	if longtest.Enabled() {
-		stride = 7
+		points = 50
 	}
-	for step := 2; step < *steps; step += stride { // the first steps make the folder
-		broken := varied(o, t.TempDir())
-		broken.Disk, _ = fullDisk(step)
-		_, err := prepareWith(t, broken)
-		require.ErrorIs(t, err, syscall.ENOSPC, "step %d", step)
-		require.NotContains(t, err.Error(), "\n")
-		_, finished := contentOf(t, broken.Dir)[metaName]
-		if !finished { // after meta.json only the cleaning up can fail
-			_, err = Load(t.Context(), Options{Source: Shards{}, Paths: []string{broken.Dir}})
-			require.Error(t, err)
-			broken.Disk = checkpoint.Disk{}
-			_, err = prepareWith(t, broken)
-			require.NoError(t, err, "step %d", step)
-			require.Equal(t, want, contentOf(t, broken.Dir), "step %d", step)
-		}
+	o := variedTexts(t)
+	finished := func(dir string) bool {
+		_, err := os.Stat(filepath.Join(dir, metaName))
+		return err == nil
 	}
+	loaded := func(dir string) error {
+		_, err := Load(t.Context(), Options{Source: Shards{}, Paths: []string{dir}, Tokenizer: filepath.Join(dir, "tokenizer.json")})
+		return err
+	}
+	crash.Test(t, crash.Work{
+		Name: "prepare",
+		Do: func(dir string, disk checkpoint.Disk) error {
+			if finished(dir) { // only the state of the work may be left
+				return loaded(dir)
+			}
+			unfinished := varied(o, dir)
+			unfinished.Disk = disk
+			p, err := NewPreparation(t.Context(), unfinished)
+			if err != nil {
+				return err
+			}
+			_, err = p.Run(t.Context())
+			return err
+		},
+		Left: func(dir string) map[string]string {
+			left := contentOf(t, dir)
+			delete(left, stateName)
+			delete(left, seenName)
+			return left
+		},
+		Check: func(dir string) error {
+			if !finished(dir) && loaded(dir) == nil {
+				return errors.New("an unfinished folder is read")
+			}
+			return nil
+		},
+	}, points)
 }
 
 // TestInterruptedPreparations: an interrupted preparation loses nothing, in whichever file it is
@@ -189,17 +192,15 @@ func TestInterruptedPreparations(t *testing.T) {
 // is refused, or begins anew.
 func TestUnfinishedPreparations(t *testing.T) {
 	o := variedTexts(t)
-	var steps *int
 	unfinished := func() PrepareOptions {
 		p := varied(o, t.TempDir())
-		p.Disk, steps = fullDisk(200)
+		p.Disk = crash.FullAfter(200)
 		_, err := prepareWith(t, p)
 		require.ErrorContains(t, err, p.Dir+" is unfinished, the same call goes on with it: ")
 		p.Disk = checkpoint.Disk{}
 		return p
 	}
 	p := unfinished()
-	require.Greater(t, *steps, 200)
 	other := p
 	other.Dedupe = false
 	_, err := prepareWith(t, other)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pkg/errors"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/internal/build"
+	"github.com/residua-go/residua/internal/crash"
 	"github.com/residua-go/residua/internal/experimenttest"
 	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
@@ -260,43 +260,29 @@ func TestLog(t *testing.T) {
 	assert.ErrorContains(t, p.Train(t.Context(), Options{}), "log.jsonl:1: want the line of a run")
 }
 
-// TestTheLogThroughCrashes: wherever the disk fails while a run is logged, no line is lost or torn
-// for good, and none is made twice. Every third
-// step fails, among the long tests each one.
-func TestTheLogThroughCrashes(t *testing.T) {
-	c := parsed(t, strings.Replace(twoRates, "seeds: 2", "seeds: 1", 1))
-	want, _ := trained(t, settled(t, c, t.TempDir()), Options{})
-	stride := 7
+// TestRobustnessOfExperiments: wherever an experiment is interrupted while it writes its log or its
+// base, no line is lost or torn for good, and none is made twice.
+func TestRobustnessOfExperiments(t *testing.T) {
+	points := 1
 	if longtest.Enabled() {
-		stride = 1
+		points = 10
 	}
-	for fail := 0; ; fail += stride {
-		out := t.TempDir()
-		p := settled(t, c, out)
-		steps, failed := 0, false
-		p.disk.Before = func(step, path string) error {
-			if failed = steps == fail; failed {
-				if step == "write" && filepath.Base(path) == logFile { // half of the line arrives
-					f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-					require.NoError(t, err)
-					_, err = f.WriteString(`{"run":"fast-0`)
-					require.NoError(t, err)
-					require.NoError(t, f.Close())
-				}
-				return errors.New("broken disk")
+	c := parsed(t, strings.Replace(twoRates, "seeds: 2", "seeds: 1", 1))
+	crash.Test(t, crash.Work{
+		Name: "experiment",
+		Do: func(out string, disk checkpoint.Disk) error {
+			p := settled(t, c, out)
+			p.disk = disk
+			return p.Train(t.Context(), Options{})
+		},
+		Left: func(out string) map[string]string {
+			left := map[string]string{}
+			for name, r := range read(t, settled(t, c, out)) {
+				left[name] = fmt.Sprint(r.Loss, r.Bits, r.Evaluations, r.Curve, r.Config, r.Corpus)
 			}
-			steps++
-			return nil
-		}
-		if p.Train(t.Context(), Options{Jobs: 2}) == nil && !failed {
-			break
-		}
-		got, _ := trained(t, settled(t, c, out), Options{Jobs: 2})
-		require.Len(t, got, 4)
-		for name := range want {
-			assert.Equal(t, want[name].Loss, got[name].Loss, name)
-		}
-	}
+			return left
+		},
+	}, points)
 }
 
 // TestTwoInOneFolder: the second is refused before it trains anything.

@@ -59,7 +59,9 @@ func (e *Explorer) describe() error {
 		return err
 	}
 	e.lookNames = append(e.lookNames, e.patternNames...)
-	names = slices.DeleteFunc(names, isPattern)
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return isPattern(name) || strings.HasSuffix(name, ".scores") || name == "logits"
+	})
 	r, err := cache.New(e.store, e.spec, cache.Options{Names: names, Seq: 1, Threads: 1})
 	if err != nil {
 		return err

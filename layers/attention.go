@@ -9,6 +9,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/attention"
+	"github.com/residua-go/residua/graph/ops/shape"
 )
 
 // AttentionDesign holds the settings of a kind of attention: it is the struct from which the
@@ -169,9 +170,11 @@ func NewAttention(b *graph.Builder, name string, c AttentionConfig) *CausalAtten
 }
 
 // Forward attends: qkv [T, (H+2*KV)*Dh] -> o [T, H, Dh]. seq is the number of tokens in a row;
-// starts are the document starts, or nil. If name.pattern is hooked, the probabilities [T, H, seq]
-// (query, head, the key's index in its row) are computed and o is made from them; this is an error
-// with a generation's cache.
+// starts are the document starts, or nil. Hooks name.q, .k and .v see queries, keys and values
+// [T, H, Dh] after QK-norm and value residual. If name.pattern is hooked, the probabilities
+// [T, H, seq] (query, head, the key's index in its row) are computed and o is made from them, and
+// with name.scores what they are the softmax of; with name.q_rotated or .k_rotated, which exist
+// only with rotary positions, those are computed first. These are errors with a generation's cache.
 func (a *CausalAttention) Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) *gorgonia.Node {
 	o := a.options
 	o.Seq, o.Starts = seq, starts
@@ -192,20 +195,62 @@ func (a *CausalAttention) prepared(qkv *gorgonia.Node) *gorgonia.Node {
 	if o.QueryGain != nil || a.values != nil && !a.first {
 		qkv = attention.Prepare(a.b, qkv, o)
 	}
+	if names := []string{"q", "k", "v"}; a.hooksAny(names) {
+		qkv = a.hookParts(qkv, names)
+	}
 	if a.values != nil && a.first {
 		a.values.first = attention.Values(a.b, qkv, o.Heads, o.KVHeads)
 	}
 	return qkv
 }
 
-// attend computes causal attention, in one pass unless the pattern is hooked.
+// attend computes causal attention, in one pass unless a stage of it is hooked.
 func (a *CausalAttention) attend(qkv *gorgonia.Node, o attention.Options) *gorgonia.Node {
-	pattern := a.name + ".pattern"
-	if !a.b.Hooked(pattern) {
+	if names := []string{"q_rotated", "k_rotated"}; o.RopeBase != 0 && a.hooksAny(names) {
+		qkv = a.hookParts(attention.Rotate(a.b, qkv, o), names)
+		o.RopeBase = 0
+	}
+	pattern, scores := a.name+".pattern", a.name+".scores"
+	wanted, scored := a.b.Hooked(pattern), a.b.Hooked(scores)
+	if !wanted && !scored {
 		return a.perHead(attention.Causal(a.b, qkv, o)) // [T, H, Dh]
 	}
-	p := a.b.Hook(pattern, a.perHead(attention.Pattern(a.b, qkv, o)), "head", "key") // [T, H, seq]
-	return attention.Mix(a.b, p, qkv, o)
+	p := (*gorgonia.Node)(nil) // [T, H, seq]
+	if scored {
+		p = attention.Softmax(a.b, a.b.Hook(scores, attention.Scores(a.b, qkv, o), "head", "key"), o)
+	} else {
+		p = attention.Pattern(a.b, qkv, o)
+	}
+	return attention.Mix(a.b, a.b.Hook(pattern, a.perHead(p), "head", "key"), qkv, o)
+}
+
+// hooksAny tells whether one of the attention's activations is hooked.
+func (a *CausalAttention) hooksAny(names []string) bool {
+	hooked := false
+	for _, name := range names {
+		hooked = a.b.Hooked(a.name+"."+name) || hooked // in any case, so that each is known
+	}
+	return hooked
+}
+
+// hookParts takes queries, keys and values apart, calls the hooks of those that have names, and
+// packs them again.
+func (a *CausalAttention) hookParts(qkv *gorgonia.Node, names []string) *gorgonia.Node {
+	if qkv == nil || a.b.Err() != nil {
+		return qkv
+	}
+	kv := cmp.Or(a.options.KVHeads, a.options.Heads)
+	dim := graph.SignatureOf(qkv).Width() / (a.options.Heads + 2*kv)
+	var parts gorgonia.Nodes
+	for i, heads := range []int{a.options.Heads, kv, kv} {
+		from := dim * []int{0, a.options.Heads, a.options.Heads + kv}[i]
+		part := shape.Reshape(a.b, shape.Slice(a.b, qkv, from, from+heads*dim), heads, dim) // [T, heads, Dh]
+		if i < len(names) {
+			part = a.b.Hook(a.name+"."+names[i], part, "head", "value")
+		}
+		parts = append(parts, part)
+	}
+	return shape.Reshape(a.b, shape.Concat(a.b, parts...), qkv.Shape()[1:]...)
 }
 
 // perHead applies PerHead, if there is one.

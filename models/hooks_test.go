@@ -2,6 +2,8 @@ package models_test
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,9 +24,9 @@ func hookNames(spec models.Spec) []string {
 	if spec.FeedForwardShape().Experts > 0 {
 		feedForward = []string{"feedforward.gates", "feedforward.experts"}
 	}
-	names := []string{"embedding.out", "norm.out", "features"}
+	names := []string{"embedding.out", "norm.out", "features", "logits"}
 	for l := range spec.Layers {
-		for _, n := range append(feedForward, "attention.norm.out", "attention.qkv", "attention.pattern", "attention.heads", "attention.write", "attention.stream",
+		for _, n := range append(feedForward, "attention.norm.out", "attention.qkv", "attention.q", "attention.k", "attention.v", "attention.scores", "attention.pattern", "attention.heads", "attention.write", "attention.stream",
 			"feedforward.norm.out", "feedforward.in", "feedforward.out", "feedforward.write", "feedforward.stream") {
 			names = append(names, fmt.Sprintf("blocks.%d.%s", l, n))
 		}
@@ -208,5 +210,49 @@ func checkStreamHooks(t *testing.T, spec models.Spec, p *graph.Program) {
 			}
 			require.InDeltaSlice(t, state, value(site+".stream"), 1e-11, site)
 		}
+	}
+}
+
+// TestAttentionHooks: with queries, keys and values, rotated ones and scores hooked, logits and
+// gradients are as without, the pattern is the softmax of the scores, and only a model with rotary
+// positions has rotated queries.
+func TestAttentionHooks(t *testing.T) {
+	for name, c := range splitConfigs() {
+		t.Run(name, func(t *testing.T) {
+			spec := modeltest.Resolve(t, c)
+			store := modeltest.PerturbedStore(t, spec, tensor.Float64)
+			b := modeltest.RandomBatch(spec, 2, spec.Seq, 1)
+			want := modeltest.Compile(t, spec, store, modeltest.Setup{Gradients: true})
+			logits := want.On(t, b, graph.RunOptions{}).Logits
+			gradients, known := gradientsOf(store), want.Builder().ActivationNames()
+			hooks, rotary := graph.Hooks{}, spec.Attention.Positions == models.PositionsRoPE
+			for l := range spec.Layers {
+				for _, part := range []string{"q", "k", "v", "q_rotated", "k_rotated", "scores", "pattern"} {
+					rotated := strings.HasSuffix(part, "_rotated")
+					require.Equal(t, rotary || !rotated, slices.Contains(known, site(l, "attention")+part), part)
+					if rotary || !rotated {
+						hooks[site(l, "attention")+part] = nil
+					}
+				}
+			}
+			p := modeltest.Compile(t, spec, store, modeltest.Setup{Gradients: true, Hooks: hooks})
+			assert.LessOrEqual(t, modeltest.Distance(p.On(t, b, graph.RunOptions{}).Logits, logits), 1e-12, "logits")
+			assert.LessOrEqual(t, modeltest.Distance(gradientsOf(store), gradients), 1e-12, "gradients")
+			value := func(part string) []float64 {
+				x, err := p.Hooked(site(spec.Layers-1, "attention") + part)
+				require.NoError(t, err)
+				return graph.Float64s(x)
+			}
+			pattern := value("pattern")
+			for at, s := range slices.Collect(slices.Chunk(value("scores"), spec.Seq)) {
+				sum := 0.0
+				for _, v := range s {
+					sum += math.Exp(v)
+				}
+				for j, v := range s {
+					require.InDelta(t, pattern[at*spec.Seq+j], math.Exp(v)/sum, 1e-12)
+				}
+			}
+		})
 	}
 }

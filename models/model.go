@@ -158,7 +158,7 @@ func (m *Model) block(s stream.State, l, seq int, starts *gorgonia.Node) stream.
 
 // Logits returns the logits [T, vocab] of features.
 func (m *Model) Logits(features *gorgonia.Node) *gorgonia.Node {
-	return m.unembedding.Logits(features)
+	return m.b.Hook("logits", m.unembedding.Logits(features), "vocab")
 }
 
 // Auxiliary holds the coefficients of the losses that are added to the cross-entropy.

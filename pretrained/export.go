@@ -41,7 +41,7 @@ func (huggingFace) Export(m *Model, folder string, o ExportOptions) (notes []str
 	} else if m.Spec.MaskDocuments {
 		notes = append(notes, "the model was trained with attention inside documents; transformers attends across the documents of one text")
 	}
-	return notes, checkpoint.WriteFolder(folder, o.Replace, files...)
+	return notes, o.Disk.WriteFolder(folder, o.Replace, files...)
 }
 
 func (m *Model) huggingFaceFiles(a Architecture) ([]checkpoint.FolderFile, error) {

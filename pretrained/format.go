@@ -7,6 +7,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/models"
 )
 
@@ -50,6 +51,7 @@ type ExportOptions struct {
 	Architecture string `yaml:"architecture" help:"with -format huggingface: write the architecture <NAME> (listed below), or say why the model does not fit it; without, the first that fits"`
 	Type         string `yaml:"type" default:"f32" help:"write weights of <TYPE>: f32, or another type of the format"` // "": f32
 	IDsAlone     bool   // gguf: write models without a tokenizer, too, which llama.cpp's server cannot open
+	Disk         checkpoint.Disk
 }
 
 // Importers lists the importers of a zoo, which are tried first, and the built-in ones.

@@ -94,7 +94,7 @@ func (gguf) Export(m *Model, path string, o ExportOptions) (notes []string, err 
 	if err != nil {
 		return nil, err
 	}
-	return nil, checkpoint.WriteFileAtomic(path, func(w io.Writer) error { return checkpoint.EncodeGGUF(w, metadata, tensors, ggufTypeNamed(o.Type).of) })
+	return nil, o.Disk.WriteFileAtomic(path, func(w io.Writer) error { return checkpoint.EncodeGGUF(w, metadata, tensors, ggufTypeNamed(o.Type).of) })
 }
 
 // ggufArchitecture returns the architecture that fits the model and that llama.cpp supports.

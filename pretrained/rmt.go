@@ -167,7 +167,7 @@ func (rmtLayout) Export(m *Model, folder string, o ExportOptions) (notes []strin
 	if err != nil {
 		return nil, err
 	}
-	return notes, checkpoint.WriteFolder(folder, o.Replace, jsonFile(rmtFile, d), tensorsFile(rmtWeights, tensors, nil))
+	return notes, o.Disk.WriteFolder(folder, o.Replace, jsonFile(rmtFile, d), tensorsFile(rmtWeights, tensors, nil))
 }
 
 // describeRMT returns the model's description, or an error if it would not be read back as the

@@ -21,12 +21,12 @@ import (
 // that it only takes token ids. The rest of d.Data is optional and says where the validation split
 // is. The file is replaced as a whole; on an error it is not changed.
 func Save(path string, store *graph.Store, d Description) error {
-	return save(path, store, d, false)
+	return save(checkpoint.Disk{}, path, store, d, false)
 }
 
 // save writes a model. With half, its float32 parameters are rounded to the nearest bfloat16, and
 // the file is half as large; Open reads them as float32.
-func save(path string, store *graph.Store, d Description, half bool) error {
+func save(disk checkpoint.Disk, path string, store *graph.Store, d Description, half bool) error {
 	if err := d.check(store); err != nil {
 		return errors.Wrapf(err, "%s: cannot save the model", path)
 	}
@@ -43,7 +43,7 @@ func save(path string, store *graph.Store, d Description, half bool) error {
 			tensors[i].Data = checkpoint.ToBFloat16s(values)
 		}
 	}
-	return checkpoint.WriteModel(path, tensors, metadata)
+	return disk.WriteModel(path, tensors, metadata)
 }
 
 // ownFile is the format of our model files.
@@ -70,5 +70,5 @@ func (ownFile) Export(m *Model, path string, o ExportOptions) (notes []string, e
 		}
 		notes = append(notes, "the model reads text by "+d.Data.Tokenizer+" and the config.json next to it, if there is one: keep them there")
 	}
-	return notes, save(path, m.Store, d, o.Type == ownHalf)
+	return notes, save(o.Disk, path, m.Store, d, o.Type == ownHalf)
 }

@@ -138,7 +138,7 @@ func TestPanickingHandler(t *testing.T) {
 	mad := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("out of\nits mind") })
 	server := newServer(t, &fake{}, serve.Options{Log: func(m string) { logged <- m }, Handlers: map[string]http.Handler{"/mad": mad}})
 	assert.Equal(t, http.StatusInternalServerError, get(t, server, "/mad").Code)
-	assert.Equal(t, "/mad: internal error: \"out of\\nits mind\"", <-logged)
+	assert.Regexp(t, `^/mad: request [A-Z2-7]{26}: internal error: "out of\\nits mind"$`, <-logged)
 	assert.Empty(t, logged)
 }
 

@@ -8,6 +8,7 @@
 //	GET  /tokenizer_info               the names of the tokens that begin and end a text (vLLM's)
 //	GET  /metrics                      counts and times, in Prometheus' text format
 //	GET  /healthz                      200 while it serves
+//	GET  /readyz                       200 while it works on further completions, else 503
 //	GET  /                             a page that says so, or Options.Page
 //
 // New makes the Server, an http.Handler, of Models; Serve runs it on a listener until a context

@@ -11,6 +11,11 @@ import (
 	"github.com/pkg/errors"
 )
 
+const (
+	idleTime   = 2 * time.Minute // how long a connection may wait for its next request
+	mostHeader = 64 << 10        // bytes of a request's header
+)
+
 // Serve answers requests from a listener until ctx ends. It then accepts no more, gives the running
 // requests Options.StopTime to finish, and ends the others. It returns nil if all of them finished
 // in time.
@@ -21,8 +26,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		Handler:           s,
 		ReadHeaderTimeout: s.options.StallTime,
 		WriteTimeout:      s.options.ReadTime + s.options.RequestTime + s.options.WriteTime, // each single write has WriteTime, set in measured
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    mostHeader,
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ErrorLog:          log.New(logWriter(s.options.Log), "", 0),
 	}

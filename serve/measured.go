@@ -25,7 +25,7 @@ func (s *Server) recovered(path string, m *measuredWriter) {
 	if r == nil || r == http.ErrAbortHandler {
 		return
 	}
-	s.options.Log(fmt.Sprintf("%s: internal error: %q", path, fmt.Sprint(r)))
+	s.logFailure(m, path, fmt.Sprintf("internal error: %q", fmt.Sprint(r)))
 	if m.status == 0 {
 		writeError(m, asAPI(errors.New("internal error")))
 	}

@@ -3,9 +3,11 @@ package serve
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -14,6 +16,7 @@ import (
 	"github.com/pkg/errors"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/settings"
 )
 
@@ -22,7 +25,7 @@ type Options struct {
 	// Hosts are names under which clients may call the server, besides localhost, loopback
 	// addresses and the address at which it listens. A server with a Token answers under any name.
 	Hosts []string `yaml:"host" help:"without a token: also answer requests with the Host <NAME>, such as a proxy's or a container's; may be repeated. localhost, loopback addresses and the address that a request came to need none"`
-	// Token, if not "", must be in the header of every request, except for / and /healthz:
+	// Token, if not "", must be in the header of every request, except for /, /healthz and /readyz:
 	// "Authorization: Bearer TOKEN".
 	Token string `yaml:"token" help:"answer only requests with the header Authorization: Bearer <TOKEN>; without, the environment's RESIDUA_TOKEN"`
 	// Requests limits the completions in progress, including those that wait for the model; further
@@ -95,8 +98,26 @@ func New(models []Model, o Options) (*Server, error) {
 	return s, nil
 }
 
-// ServeHTTP answers a request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+// ServeHTTP answers a request. The answer's header X-Request-Id repeats the request's or, if that
+// cannot be logged, has a random one.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get(requestID)
+	if !requestIDs.MatchString(id) {
+		id = rand.Text()
+	}
+	w.Header().Set(requestID, id)
+	s.handler.ServeHTTP(w, r)
+}
+
+// requestID is the header that names a request in the client's log and in ours.
+const requestID = "X-Request-Id"
+
+var requestIDs = regexp.MustCompile(`^[!-~]{1,128}$`)
+
+// logFailure logs a failure of the server's own.
+func (s *Server) logFailure(w http.ResponseWriter, path, problem string) {
+	s.options.Log(path + ": request " + w.Header().Get(requestID) + ": " + problem)
+}
 
 // routes returns the handler of all paths. It refuses requests by which a page of another site
 // could make a browser generate text.
@@ -114,6 +135,7 @@ func (s *Server) routes() http.Handler {
 	api("/tokenizer_info", http.MethodGet, s.tokenizerInfo)
 	api("/metrics", http.MethodGet, s.writeMetrics)
 	mux.Handle("/healthz", s.measured("/healthz", s.method(http.MethodGet, healthz)))
+	mux.Handle("/readyz", s.measured("/readyz", s.method(http.MethodGet, s.readyz)))
 	for pattern, h := range s.options.Handlers {
 		mux.Handle(pattern, s.measured(pattern, s.protected(s.admitted(h))))
 	}
@@ -147,7 +169,7 @@ func (s *Server) method(method string, h apiHandler) http.Handler {
 		}
 		e := asAPI(err)
 		if e.status == http.StatusInternalServerError {
-			s.options.Log(r.URL.Path + ": " + err.Error())
+			s.logFailure(w, r.URL.Path, err.Error())
 		}
 		writeError(w, e)
 	})
@@ -172,7 +194,17 @@ func (s *Server) protected(h http.Handler) http.Handler {
 }
 
 func notFound(w http.ResponseWriter, r *http.Request) {
-	writeError(w, invalid("", "nothing is at %s: want /v1/completions, /v1/chat/completions, /v1/models, /tokenize, /detokenize, /tokenizer_info, /metrics or /healthz", r.URL.Path).with(http.StatusNotFound, "not_found"))
+	writeError(w, invalid("", "nothing is at %s: want /v1/completions, /v1/chat/completions, /v1/models, /tokenize, /detokenize, /tokenizer_info, /metrics, /healthz or /readyz", r.URL.Path).with(http.StatusNotFound, "not_found"))
+}
+
+// readyz answers 200 if a completion would be worked on now. A Server has its models from the
+// start.
+func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) error {
+	if s.running.Load() >= int64(s.options.Requests) {
+		return asAPI(generate.ErrBusy).with(http.StatusServiceUnavailable, "not_ready")
+	}
+	_, err := w.Write([]byte("ready\n"))
+	return err
 }
 
 func healthz(w http.ResponseWriter, _ *http.Request) error {

@@ -41,7 +41,7 @@ func (s *Server) stream(ctx context.Context, cancel context.CancelFunc, w http.R
 	case err != nil && sent:
 		e := asAPI(err)
 		if e.status == http.StatusInternalServerError {
-			s.options.Log("/v1/completions: " + err.Error())
+			s.logFailure(w, "/v1/completions", err.Error())
 		}
 		w.Write(event(e.body()))
 		return nil

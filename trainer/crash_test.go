@@ -3,200 +3,97 @@ package trainer_test
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/internal/crash"
 	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
-// crashes tests what can happen to a small run at each of its file-system steps.
-type crashes struct {
-	t      *testing.T
-	text   string
-	whole  map[string]string // the files that an unbroken run leaves
-	stride int               // try only every stride-th point
-	tried  int
-}
-
-// run returns the run for a folder: six steps, three validations of which the first is the best,
-// and four checkpoints of which few are kept.
-func (c *crashes) run(out string) *runconfig.Run {
-	return smallest(c.t, c.text, out, "train.steps=6", "train.eval_every=2", "train.checkpoint_every=3", "train.keep=1",
-		"train.keep_log=true", "train.lr=1", "train.schedule=constant", "train.warmup=0")
-}
-
-// train trains to the end, or to the first error.
-func (c *crashes) train(out string, disk checkpoint.Disk, resume trainer.Resume) error {
-	tr, err := trainer.OpenOn(context.Background(), c.run(out), trainer.Options{Resume: resume}, disk)
-	if err != nil {
-		return err
+// crashing returns a small run for crash.Test: six steps, three validations of which the first is
+// the best, and four checkpoints of which few are kept.
+func crashing(t *testing.T, name, text string, sets ...string) crash.Work {
+	run := func(out string) *runconfig.Run {
+		return smallest(t, text, out, append([]string{"train.steps=6", "train.eval_every=2", "train.checkpoint_every=3", "train.keep=1",
+			"train.keep_log=true", "train.lr=1", "train.schedule=constant", "train.warmup=0"}, sets...)...)
 	}
-	defer tr.Close()
-	_, err = tr.Run(context.Background())
-	return err
+	return crash.Work{
+		Name: name,
+		Do: func(out string, disk checkpoint.Disk) error {
+			tr, err := trainer.OpenOn(context.Background(), run(out), trainer.Options{Resume: trainer.ResumeAuto}, disk)
+			if err != nil {
+				return err
+			}
+			defer tr.Close()
+			_, err = tr.Run(context.Background())
+			return err
+		},
+		Left: func(out string) map[string]string { return timelessContents(t, out) },
+	}
 }
 
-// left returns everything in a finished run's folder that does not depend on time: the numbers of
-// the metrics, weights, moments and state, best.json, config, picture, and the names of all files.
-func (c *crashes) left(out string) map[string]string {
-	left := map[string]string{"metrics": strings.Join(losses(c.t, out), "\n")}
-	require.NoError(c.t, filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		name, _ := filepath.Rel(out, path)
-		switch name = filepath.ToSlash(name); {
-		case name == "metrics.jsonl", name == ".lock":
+// timelessContents returns everything in a finished run's folder that does not depend on time: the
+// numbers of the metrics, weights, moments and state, best.json, config, picture, and the names of
+// all files.
+func timelessContents(t *testing.T, out string) map[string]string {
+	left := crash.Contents(t, out)
+	left["metrics.jsonl"] = strings.Join(losses(t, out), "\n")
+	for name := range left {
+		switch {
+		case name == checkpoint.LockName: // says which process
 			left[name] = ""
-		case filepath.Base(name) == "state.json" && !strings.Contains(name, "/log-"):
-			state, err := checkpoint.ReadState(filepath.Dir(path))
-			require.NoError(c.t, err)
-			state = timeless(c.t, state)
-			left[name] = fmt.Sprintf("%+v best %v of step %v, %s", state, *state.BestLoss, *state.BestStep, state.Extra)
-			left[name] = strings.NewReplacer(fmt.Sprint(state.BestLoss), "", fmt.Sprint(state.BestStep), "").Replace(left[name])
-		default:
-			content, err := os.ReadFile(path)
-			require.NoError(c.t, err)
-			left[name] = strings.ReplaceAll(string(content), out, "OUT")
+		case filepath.Base(name) == checkpoint.StateFile && !strings.Contains(name, "/log-"):
+			state, err := checkpoint.ReadState(filepath.Dir(filepath.Join(out, name)))
+			require.NoError(t, err)
+			state = timeless(t, state)
+			best := fmt.Sprint(*state.BestLoss, *state.BestStep)
+			state.BestLoss, state.BestStep = nil, nil
+			left[name] = fmt.Sprintf("%+v best %s %s", state, best, state.Extra)
+		case strings.Contains(name, "tfevents"): // has times
+			left[name] = ""
 		}
-		return nil
-	}))
+	}
 	return left
 }
 
-// finishes resumes the run in a folder and requires the same end as for an unbroken run.
-func (c *crashes) finishes(out, what string) {
-	c.t.Helper()
-	c.tried++
-	require.NoError(c.t, c.train(out, checkpoint.Disk{}, trainer.ResumeAuto), what)
-	got := c.left(out)
-	for name, want := range c.whole {
-		require.Equal(c.t, want, got[name], "%s: %s", what, name)
-	}
-	for name := range got {
-		require.Contains(c.t, c.whole, name, what)
-	}
-	require.NoError(c.t, os.RemoveAll(out))
-}
-
-// folder returns a copy of a folder, or a path for a new one if from is empty.
-func (c *crashes) folder(from string) string {
-	out := filepath.Join(c.t.TempDir(), "run")
-	if _, err := os.Stat(from); err == nil {
-		require.NoError(c.t, os.CopyFS(out, os.DirFS(from)))
-	}
-	return out
-}
-
-// walk tries every point of a run that starts with the files in a folder. There the process is
-// killed; or the machine loses power, and with it the metrics written since they were last flushed,
-// or half of these; or the disk fails once, or from then on.
-func (c *crashes) walk(scenario, from string) {
-	points := c.kill(scenario, from)
-	for point := 0; point < points; point += c.stride {
-		for _, lasting := range []bool{false, true} {
-			out, at, what := c.folder(from), 0, ""
-			disk := checkpoint.Disk{Before: func(step, path string) error {
-				at++
-				if at-1 == point || lasting && at > point {
-					if what == "" {
-						what = fmt.Sprintf("%s: point %d fails (and so on: %t): %s %s", scenario, point, lasting, step, path)
-					}
-					return &fs.PathError{Op: step, Path: path, Err: syscall.ENOSPC}
-				}
-				return nil
-			}}
-			if err := c.train(out, disk, trainer.ResumeAuto); err != nil {
-				require.NotContains(c.t, err.Error(), "\n", what)
-			}
-			require.NotEmpty(c.t, what)
-			c.finishes(out, what)
-		}
-	}
-}
-
-// kill tries the kills and power cuts of one run and returns the number of points.
-func (c *crashes) kill(scenario, from string) (points int) {
-	out := c.folder(from)
-	metrics := filepath.Join(out, "metrics.jsonl")
-	var flushed, flushing int64 // bytes of the metrics on the device; and after the step that is under way
-	disk := checkpoint.Disk{Before: func(step, path string) error {
-		flushed = max(flushed, flushing)
-		size := int64(0)
-		if info, err := os.Stat(metrics); err == nil {
-			size = info.Size()
-		}
-		if path == metrics && (step == "sync" || step == "open") {
-			flushing = size
-		}
-		if points++; (points-1)%c.stride != 0 {
-			return nil
-		}
-		what := fmt.Sprintf("%s: point %d: before %s %s", scenario, points-1, step, path)
-		c.finishes(c.folder(out), what+" the process is killed")
-		if path != metrics && step == "rename" { // the file is another one now
-			return nil
-		}
-		for cut, to := range map[string]int64{"the power is cut": flushed, "the power is cut within a line": (flushed + size) / 2} {
-			if flushed > 0 && to < size {
-				dead := c.folder(out)
-				require.NoError(c.t, os.Truncate(filepath.Join(dead, "metrics.jsonl"), to))
-				c.finishes(dead, what+" "+cut)
-			}
-		}
-		return nil
-	}}
-	require.NoError(c.t, c.train(out, disk, trainer.ResumeAuto))
-	c.finishes(out, scenario+" is whole")
-	return points
-}
-
-// TestARunSurvivesWhateverStepOfItsFails fails every create, open, write, flush, close, rename, and
-// every making and removing of a folder, in a small run, in a resumed one, and in one resumed after
-// a fault. Ordinary tests try some of these points, long tests every third, and exhaustive tests
-// all.
-func TestARunSurvivesWhateverStepOfItsFails(t *testing.T) {
-	c := &crashes{t: t, text: corpus(t), stride: 29}
+// TestRobustnessOfRuns: a run that is interrupted at any step of its disk, also one that was
+// resumed or that had met a full disk, ends as one that is not.
+func TestRobustnessOfRuns(t *testing.T) {
+	points := 2
 	switch {
 	case longtest.Exhaustive():
-		c.stride = 1
+		points = 100
 	case longtest.Enabled():
-		c.stride = 3
+		points = 20
 	}
-	out := c.folder("")
-	require.NoError(t, c.train(out, checkpoint.Disk{}, trainer.ResumeNone))
-	c.whole = c.left(out)
-	c.whole[".lock"] = ""
-	require.Contains(t, c.whole["best.json"], `"step": 2,`)
-	require.Contains(t, c.whole, "loss.svg")
-	require.Contains(t, c.whole, "checkpoints/log-4/model.safetensors")
-
-	stopped := c.folder("")
-	interrupt(t, c.run(stopped), 3, trainer.Options{})
-	faulty, points := c.folder(""), 0
-	_ = c.train(faulty, checkpoint.Disk{Before: func(step, path string) error {
-		if points++; points > 60 {
-			return &fs.PathError{Op: step, Path: path, Err: syscall.ENOSPC}
-		}
-		return nil
-	}}, trainer.ResumeNone)
-	for scenario, from := range map[string]string{"a fresh run": "", "a resumed run": stopped, "a run resumed after a fault": faulty} {
-		t.Run(scenario, func(t *testing.T) {
+	text := corpus(t)
+	fresh := crashing(t, "train", text)
+	fresh.Left = func(out string) map[string]string {
+		left := timelessContents(t, out)
+		require.Contains(t, left["best.json"], `"step": 2,`, "not the last, so that a lost mark shows")
+		require.Contains(t, left, "checkpoints/log-4/model.safetensors")
+		require.Contains(t, left, "loss.svg")
+		return left
+	}
+	resumed := crashing(t, "train, resumed", text)
+	resumed.Begin = func(folder string) {
+		interrupt(t, smallest(t, text, folder, "train.steps=6", "train.eval_every=2", "train.checkpoint_every=3", "train.keep=1",
+			"train.keep_log=true", "train.lr=1", "train.schedule=constant", "train.warmup=0"), 3, trainer.Options{})
+	}
+	faulty := crashing(t, "train, after a full disk", text)
+	faulty.Begin = func(folder string) { require.Error(t, fresh.Do(folder, crash.FullAfter(60))) }
+	varied := crashing(t, "train, Muon, bf16, accumulation, samples", text, "train.optim={kind: muon}", "device.precision=bf16", "train.accumulate=2",
+		"train.log_norms=2", "sample={every: 2, tokens: 4}", "train.tensorboard=true")
+	for _, w := range []crash.Work{fresh, resumed, faulty, varied} {
+		t.Run(w.Name, func(t *testing.T) {
 			t.Parallel()
-			c := *c
-			c.t = t
-			c.walk(scenario, from)
-			require.Positive(t, c.tried)
-			t.Logf("%d crashes and faults tried", c.tried)
+			crash.Test(t, w, points)
 		})
 	}
 }

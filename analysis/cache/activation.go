@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 )
 
@@ -19,6 +21,16 @@ type Activation struct {
 	Axes   []string  `json:"axes"`   // a name for each axis
 	Shape  []int     `json:"shape"`  // a size for each axis
 	Values []float64 `json:"values"` // the last axis changes fastest
+}
+
+// MarshalJSON writes null for values that are not finite, such as scores of keys that a query does
+// not see.
+func (a Activation) MarshalJSON() ([]byte, error) {
+	type plain Activation
+	return json.Marshal(struct {
+		plain
+		Values figure.Numbers `json:"values"`
+	}{plain(a), a.Values})
 }
 
 // At chooses entries of an activation: an index for some of its axes, all entries of the

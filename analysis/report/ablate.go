@@ -96,6 +96,48 @@ func (o Ablate) Run(ctx context.Context, m *Model) (*Report, error) {
 	return r, r.err
 }
 
+// Curves are the effects of heads and, at all tokens, of writers; of blocks; or of what is named. A
+// logit's target must be set.
+func (o Ablate) Curves(_ *Model, r *Report) (all []Curve, err error) {
+	if err := o.Contrast.fixed(); err != nil && o.Contrast.given() {
+		return nil, err
+	}
+	unit, none := "change of the "+o.quantity(), new(0.0)
+	for _, p := range r.Parts {
+		switch of := r.Results[p.Name].(type) {
+		case *blocks.Worth:
+			for _, part := range of.Parts {
+				all = append(all, Curve{part.Name, unit, part.Rise, none})
+			}
+		case *Averages:
+			all = append(all, of.curves(unit)...)
+		case *analysis.Sweep:
+			for i, row := range of.Rows {
+				switch p.Name {
+				case "heads":
+					for h, v := range of.Effect[i] {
+						all = append(all, Curve{of.HeadName(i, h), unit + " without a head", v, none})
+					}
+				default:
+					all = append(all, Curve{row, unit + " without a writer", of.Effect[i][len(of.Columns)-1], none})
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// quantity names what is measured.
+func (o Ablate) quantity() string {
+	switch {
+	case o.Contrast.Against != "":
+		return "logits' difference"
+	case o.Contrast.given():
+		return "logit"
+	}
+	return "loss"
+}
+
 // blockRows is the default number of rows of validation text on which blocks are ablated.
 const blockRows = 8
 
@@ -154,19 +196,12 @@ func (o Ablate) over(ctx context.Context, m *Model, rows [][]int32) (*Report, er
 	if o.Rows > 0 {
 		averages.unit = "rows of validation text"
 	}
-	what := "change of the loss"
-	if o.Contrast.given() {
-		what = "change of the logit"
-		if o.Contrast.Against != "" {
-			what = "change of the logits' difference"
-		}
-	}
 	r := m.NewReport("Ablation", nil)
 	text := fmt.Sprintf("What is named is %s at %s of each prompt or row: how the metric changes.", replaced(o.With), cmp.Or(o.entries(), "all tokens"))
 	if o.Restore {
 		text = fmt.Sprintf("The output of every head is %s at all tokens of each prompt or row, and then that of every head but one: how the metric changes with that one.", replaced(o.With))
 	}
-	r.addAverages("average", "Ablation", text, what, averages, o.Top)
+	r.addAverages("average", "Ablation", text, "change of the "+o.quantity(), averages, o.Top)
 	return r, nil
 }
 

@@ -37,7 +37,7 @@ type Card struct {
 // Analyses returns this package's analyses, in the order of help, and a zoo's. It returns an error
 // if two have the same name.
 func Analyses(zoo models.Zoo) ([]Analysis, error) {
-	all := []Analysis{Attribute{}, Lens{}, Heads{}, Circuits{}, Wiring{}, Basis{}, Directions{}, Rotation{}, Subspaces{}, Paths{}, Memory{},
+	all := []Analysis{Attribute{}, Lens{}, Heads{}, Circuits{}, Wiring{}, Basis{}, Directions{}, Probe{}, Rotation{}, Subspaces{}, Paths{}, Memory{},
 		Ablate{}, Patch{}, Mixing{}, Export{}, Steer{}, Theory{zoo: zoo}}
 	all = append(all, models.KindsOf[Analysis](zoo)...)
 	for _, a := range all {

@@ -65,6 +65,30 @@ func (o Attribute) Run(ctx context.Context, m *Model) (*Report, error) {
 	return r, r.err
 }
 
+// Curves are the contributions of sites and of heads to the logit of the target, which must be set.
+func (o Attribute) Curves(_ *Model, r *Report) (all []Curve, err error) {
+	if err := o.Contrast.fixed(); err != nil {
+		return nil, err
+	}
+	const unit = "contribution to the logit, "
+	if a, one := r.Results["attribution"].(*analysis.Attribution); one {
+		for _, g := range groups(a, place{-1, -1}) {
+			for _, c := range g.terms {
+				if g.name != "parts" {
+					all = append(all, Curve{c.Name(), unit + g.by, c.Value, nil})
+				}
+			}
+		}
+		return all, nil
+	}
+	for _, p := range r.Parts {
+		if p.Name != "parts" {
+			all = append(all, r.Results[p.Name].(*Averages).curves(unit+"by "+strings.TrimSuffix(p.Name, "s"))...)
+		}
+	}
+	return all, nil
+}
+
 // attribute runs the model on a prompt and attributes the logit that is aimed at.
 func (o Attribute) attribute(m *Model, ids []int32) (*cache.Cache, aim, *analysis.Attribution, error) {
 	run, d, a, err := o.Contrast.decompose(m, ids)

@@ -104,6 +104,14 @@ func (a *Averages) title() string {
 	return title
 }
 
+// curves returns the means as curves of a unit.
+func (a *Averages) curves(unit string) (all []Curve) {
+	for _, x := range a.Of {
+		all = append(all, Curve{x.Name, unit, x.Mean, nil})
+	}
+	return all
+}
+
 // Table lists the largest.
 func (a *Averages) Table() figure.Table {
 	t := figure.NewTable(a.title(), "lrr", "what", "mean", "standard error")

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/numerics"
 )
 
 // Basis measures whether the stream's own basis is privileged. Its fields say on what text, and
@@ -39,4 +40,13 @@ func (o Basis) Run(ctx context.Context, m *Model) (*Report, error) {
 	r.part("basis", "Own basis and rotated ones",
 		"In a stream without a privileged basis, entries are distributed along its own directions as along those of a random rotation. A kurtosis below that of rotated copies is no sign of a basis like any other: where few directions hold the outliers, rotations spread them over all (\"across\" shows it).")(analysis.MeasureBasis(ctx, m.Store, m.Spec, ids, o.BasisOptions))
 	return r, r.err
+}
+
+// Curves are the mean kurtoses of the stream's own basis, relative to those of rotated ones.
+func (Basis) Curves(_ *Model, r *Report) (all []Curve, err error) {
+	for _, p := range r.Results["basis"].(*analysis.BasisReport).Points {
+		own := p.MeanKurtosis
+		all = append(all, Curve{p.Site + " " + p.Space, "kurtosis over that of rotated copies", numerics.Ratio(own.Own, own.Rotated), new(1.0)})
+	}
+	return all, nil
 }

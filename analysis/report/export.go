@@ -22,10 +22,15 @@ import (
 // which files.
 type Export struct {
 	Prompt
+	Texts                // instead of Prompt: a corpus, in folders of shards
 	Names       []string `yaml:"names" help:"take the activations of name or glob <G>, such as blocks.*.attention.heads; may be repeated; without, all"`
-	Safetensors string   `yaml:"safetensors" local:"true" help:"write them to <FILE>, which is replaced if it is there"`
-	// NPY is the path of a new folder for files NAME.npy and activations.json.
-	NPY string `yaml:"npy" local:"true" help:"write each to NAME.npy in folder <DIR>, which is made"`
+	Safetensors string   `yaml:"safetensors" local:"true" help:"write them to <FILE>, which is replaced if it is there; of -rows, -data or -prompts, to shards in a folder"`
+	// NPY is the path of a new folder for files NAME.npy and activations.json or, of a corpus, for
+	// such folders.
+	NPY     string `yaml:"npy" local:"true" help:"write each to NAME.npy in folder <DIR>, which is made"`
+	ShardMB int    `yaml:"shard_mb" default:"256" min:"1" max:"1000000" help:"write shards of about <N> MiB"` // 0: 256
+
+	rowsPerShard int // of tests; 0: as ShardMB says
 }
 
 // Name is export.
@@ -38,11 +43,15 @@ func (Export) Card() Card {
 		Example: `
 			analyze export -checkpoint runs/quickstart    # lists all names
 			analyze export -checkpoint runs/quickstart -prompt "if err != " -names 'blocks.*.attention.heads' -safetensors /tmp/heads.safetensors
-			analyze export -checkpoint runs/quickstart -names 'blocks.*.*.stream' -npy /tmp/stream`,
+			analyze export -checkpoint runs/quickstart -names 'blocks.*.*.stream' -npy /tmp/stream
+			analyze export -checkpoint runs/quickstart -rows 1000 -names blocks.2.attention.stream -safetensors /tmp/corpus`,
 		Notes: `
 			Values are float32, the last axis changes fastest. The names of the axes and the prompt's
 			tokens are JSON in the safetensors file's metadata (axes, tokens), and in the folder's
-			` + indexFile + `. Both are written whole or not at all.`,
+			` + indexFile + `. Both are written whole or not at all. With -rows, -data or -prompts a folder
+			gets shards, each whole or not at all, with the row, position, document and id of every token,
+			and ` + corpusFile + `, which says what they hold; the same call again goes on where it was
+			interrupted. Scores of keys that a query does not see are -inf.`,
 	}
 }
 
@@ -69,6 +78,23 @@ type ExportedActivation struct {
 // PyTorch read: a safetensors file whose metadata has "axes" and "tokens" as JSON, and a folder
 // of .npy files. Each is written whole or not at all. Without files it lists the activations.
 func (o Export) Run(ctx context.Context, m *Model) (*Report, error) {
+	rows, note, err := o.Texts.corpus(ctx, m, o.BOS)
+	if err != nil {
+		return nil, err
+	}
+	if rows != nil {
+		if o.Prompt.given() {
+			return nil, bothGiven()
+		}
+		c, err := o.shards(ctx, m, rows)
+		if err != nil {
+			return nil, err
+		}
+		r := m.NewReport("Corpus of activations", nil)
+		r.About += note
+		r.Add("corpus", "Corpus of activations", "What the shards hold.", c)
+		return r, nil
+	}
 	if o.NPY != "" {
 		if _, err := os.Lstat(o.NPY); !errors.Is(err, os.ErrNotExist) {
 			return nil, check.Value("npy", "a folder that is not there yet", o.NPY)
@@ -78,13 +104,7 @@ func (o Export) Run(ctx context.Context, m *Model) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := o.Names
-	if len(names) == 0 {
-		if names, err = cache.Names(m.Store, m.Spec); err != nil {
-			return nil, err
-		}
-	}
-	run, err := m.run(ids, names)
+	run, err := m.run(ids, o.names(m))
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +127,15 @@ func (o Export) Run(ctx context.Context, m *Model) (*Report, error) {
 	return r, nil
 }
 
+// names returns the names of the activations, by default all.
+func (o Export) names(m *Model) []string {
+	if len(o.Names) > 0 {
+		return o.Names
+	}
+	all, _ := cache.Names(m.Store, m.Spec) // a run on them meets the same error
+	return all
+}
+
 // exported returns the description of each activation that a run has kept, and its values as
 // float32.
 func exported(run *cache.Cache) (*Exported, []checkpoint.Tensor) {
@@ -116,7 +145,9 @@ func exported(run *cache.Cache) (*Exported, []checkpoint.Tensor) {
 		a, _ := run.Get(name) // one of its own
 		square := 0.0
 		for _, v := range a.Values {
-			square += v * v / float64(len(a.Values))
+			if !math.IsInf(v, -1) { // a score of a key that the query does not see
+				square += v * v / float64(len(a.Values))
+			}
 		}
 		e.Activations = append(e.Activations, ExportedActivation{a.Name, a.Axes, a.Shape, math.Sqrt(square)})
 		arrays = append(arrays, checkpoint.Tensor{Name: a.Name, Shape: a.Shape, Data: float32s(a.Values)})
@@ -163,10 +194,14 @@ func (e *Exported) Table() figure.Table {
 		t.Title += " written to " + strings.Join(e.Files, " and ")
 	}
 	for _, a := range e.Activations {
-		shape := strings.ReplaceAll(strings.Trim(fmt.Sprint(a.Shape), "[]"), " ", " x ")
-		t.Row(a.Name, strings.Join(a.Axes, ", "), shape, a.RMS)
+		t.Row(a.Name, strings.Join(a.Axes, ", "), a.shape(), a.RMS)
 	}
 	return t
+}
+
+// shape writes out the shape: "24 x 3 x 8".
+func (a ExportedActivation) shape() string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(a.Shape), "[]"), " ", " x ")
 }
 
 // Figures are the activations' sizes.
@@ -178,7 +213,7 @@ func (e *Exported) Figures() []figure.Figure {
 	return []figure.Figure{b}
 }
 
-// encodeNPY writes an array of float32 in numpy's format, version 1.0: a magic string, the length
+// encodeNPY writes an array of float32 or int32 in numpy's format, version 1.0: a magic string, the length
 // of a header, the header (a Python literal, padded so that the data begin at a multiple of 64
 // bytes), the data in little-endian order, the last axis fastest. See
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
@@ -188,7 +223,11 @@ func encodeNPY(w io.Writer, a checkpoint.Tensor) error {
 		shape += fmt.Sprintf("%d, ", n)
 	}
 	const lead, multiple = 10, 64 // magic, version and length; of the data's offset
-	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }", strings.TrimSuffix(shape, " "))
+	kind := "<f4"
+	if _, whole := a.Data.([]int32); whole {
+		kind = "<i4"
+	}
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", kind, strings.TrimSuffix(shape, " "))
 	header += strings.Repeat(" ", multiple-1-(lead+len(header))%multiple) + "\n"
 	start := append([]byte("\x93NUMPY\x01\x00"), 0, 0)
 	binary.LittleEndian.PutUint16(start[lead-2:], uint16(len(header)))

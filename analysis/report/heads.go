@@ -7,6 +7,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/stream"
 )
 
 // Heads shows what heads attend to. Its fields say on what they are measured, and which are shown.
@@ -69,6 +70,24 @@ func (o Heads) Run(ctx context.Context, m *Model) (*Report, error) {
 		return r, r.addTensorProduct(m, ids, at)
 	}
 	return r, r.addPatterns(m, ids, at)
+}
+
+// Curves are the scores of all heads.
+func (Heads) Curves(_ *Model, r *Report) (all []Curve, err error) {
+	s := r.Results["scores"].(*analysis.HeadScores)
+	induction, previous := s.Chance()
+	for _, of := range []struct {
+		unit   string
+		scores [][]float64 // [layer][head]
+		chance *float64
+	}{{"induction score", s.Induction, &induction}, {"previous-token score", s.Previous, &previous}} {
+		for l, heads := range of.scores {
+			for h, score := range heads {
+				all = append(all, Curve{stream.PartName(fmt.Sprintf("blocks.%d.attention", l), stream.HeadPart, h), of.unit, score, of.chance})
+			}
+		}
+	}
+	return all, nil
 }
 
 // addTensorProduct adds one head as a linear map of the sequence.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/residua-go/residua/analysis"
 )
 
@@ -53,6 +55,21 @@ func (o Lens) Run(ctx context.Context, m *Model) (*Report, error) {
 	r.addGrid(m, every.Grid(), ids)
 	r.Add("map", "At every token", "The probability of each token's true successor, read out after each writer.", every).LabelTokens(m, ids)
 	return r, cmp.Or(r.err, o.Tuned.add(ctx, r, m, d, a, ids))
+}
+
+// Curves are the loss after each writer, a mean over the prompt, and the probability of the target
+// if one is set.
+func (o Lens) Curves(m *Model, r *Report) (all []Curve, err error) {
+	every := r.Results["map"].(*analysis.LensMap)
+	for i, after := range every.After {
+		all = append(all, Curve{after, lossUnit + " after each writer", stat.Mean(every.Loss[i], nil), m.evenLoss()})
+	}
+	if one := r.Results["lens"].(*analysis.Lens); o.Target.Target != "" {
+		for _, p := range one.Points {
+			all = append(all, Curve{p.After, "probability of the target after each writer", p.Probability, new(1 / float64(m.Spec.Vocab))})
+		}
+	}
+	return all, nil
 }
 
 // lens looks at the chosen token.

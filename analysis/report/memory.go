@@ -1,10 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/memory"
+	"github.com/residua-go/residua/analysis/numerics"
 )
 
 // Memory treats the matrix stream as an associative memory. Its fields say how many random memories
@@ -58,6 +60,17 @@ func (o Memory) Run(ctx context.Context, m *Model) (*Report, error) {
 	r.part("memory", "Random pairs in one matrix", "Pairs of a key and a value are stored as outer products and read back: the relative squared error against the number of pairs.")(
 		memory.Try(ctx, memory.Options{Dk: keys.Dk, Dv: m.Spec.StreamSize() / keys.Dk, Seeds: o.Seeds, Seed: o.Seed}))
 	return r, r.err
+}
+
+// Curves are the errors of memories that hold a value for each key of a site, relative to those of
+// random keys.
+func (Memory) Curves(_ *Model, r *Report) (all []Curve, err error) {
+	keys := r.Results["keys"].(*memory.KeyMemory)
+	for _, s := range append(keys.Sets, keys.Writes, keys.Reads) {
+		does := map[bool]string{false: " writes", true: " reads"}[s.Reads]
+		all = append(all, Curve{cmp.Or(s.Site, "all sites") + does, "retrieval error of keys over that of random ones", numerics.Ratio(s.Error, s.Random), new(1.0)})
+	}
+	return all, nil
 }
 
 // addRetrieval adds what readers get of each writer in a run.

@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/mixing"
@@ -69,6 +70,14 @@ func (o Mixing) Run(ctx context.Context, m *Model) (*Report, error) {
 		r.part("rescue", "What a row holds", "A row is set to 0 after a site, and restored after the next one. The share of the rise that goes away then is what only this row held.")(rescue, err)
 	}
 	return r, r.err
+}
+
+// Curves are the distances of the coefficients from their start.
+func (Mixing) Curves(_ *Model, r *Report) (all []Curve, err error) {
+	for _, p := range r.Results["moves"].(*mixing.Moves).Places {
+		all = append(all, Curve{fmt.Sprintf("%s %s", p.Name, p.Kind), "distance from the start", p.Moved, new(0.0)})
+	}
+	return all, nil
 }
 
 // addDepth adds who reads which layer, for streams whose readers take a sum over layers, or

@@ -29,6 +29,14 @@ type Model struct {
 	// Text reads at most the given number of tokens (0: as many as a run evaluates on) of files or,
 	// without files, of the text that the model was not trained on. nil: there is no such text.
 	Text func(ctx context.Context, files []string, tokens int) ([]int32, error)
+	Note func(text string)     // tells what long work is about to do, such as the bytes that it writes; nil: nobody is told
+	Done func(done, total int) // tells how far long work has come; nil: nobody is told
+}
+
+func (m *Model) done(done, total int) {
+	if m.Done != nil {
+		m.Done(done, total)
+	}
 }
 
 // about returns a line that describes the model.

@@ -26,8 +26,11 @@ import (
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/analysis/mixing"
+	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/crash"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/settings"
@@ -424,4 +427,22 @@ func TestIndex(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
 	}
+}
+
+// TestRobustnessOfReports: a report whose writing is interrupted at any step is whole after the
+// next call.
+func TestRobustnessOfReports(t *testing.T) {
+	points := 4
+	if longtest.Enabled() {
+		points = 40
+	}
+	crash.Test(t, crash.Work{
+		Name: "analyze -out",
+		Do: func(folder string, disk checkpoint.Disk) error {
+			r := New("Title", "about")
+			r.Add("first", "First", "What is seen.", some{7})
+			return r.write(disk, folder)
+		},
+		Left: func(folder string) map[string]string { return crash.Contents(t, folder) },
+	}, points)
 }

@@ -25,9 +25,11 @@ var others = map[string]string{
 	"prompts": "#prompts.txt", "patch prompts": "#pairs.txt", "heads head": "1 layer=1", "directions top": "1 rows=8", "steer seed": "7 temperature=1", "steer at": "head=1 name=blocks.0.attention.heads", "rows": "2", "period": "3", "seed": "7", "full": "false", "draws": "5", "whole": "true",
 	"fdr": "1", "from": "embedding to=unembedding", "to": "unembedding from=embedding", "controls": "2", "name": "blocks.0.attention.heads", "count": "2",
 	"seeds": "2", "steps": "2", "with": "mean rows=2", "restore": "true rows=2", "blocks": "true", "names": "embedding.out", "at": "head=1 names=blocks.0.attention.heads",
-	"corrupt": "lime prompt=line", "corrupt-ids": "3,2,1 ids=1,2,3", "method": "attribution", "heads": "true", "toward": "b", "away": "c", "scale": "2", "tokens": "3",
+	"corrupt": "lime prompt=line", "corrupt-ids": "3,2,1 ids=1,2,3", "method": "attribution", "heads": "true", "toward": "b", "away": "c", "scale": "2", "relative": "true", "tokens": "3",
 	"temperature": "2", "tuned": "true", "tuned-file": "#lens/tuned-lens.safetensors", "data": "x tuned=true", "tuned-tokens": "96 tuned=true", "tuned-steps": "2 tuned=true",
-	"safetensors": "#x.safetensors", "npy": "#npy", "config": "quickstart",
+	"safetensors": "#x.safetensors", "npy": "#npy", "export data": "x",
+	"probe rows": "2", "probe data": "x", "probe prompts": "#many.txt", "probe names": "embedding.out prompts=#many.txt", "offset": "1 prompts=#many.txt", "labels": "#labels.csv prompts=#many.txt",
+	"probe method": "logistic prompts=#many.txt", "folds": "2 prompts=#many.txt", "probe seed": "7 prompts=#many.txt", "shard-mb": "1 rows=8", "config": "quickstart",
 }
 
 // TestEverySettingChangesSomething: what each setting of each analysis is for shows in its report,
@@ -37,6 +39,8 @@ func TestEverySettingChangesSomething(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "prompts.txt"), []byte("ab\ncd\n"), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "pairs.txt"), []byte("ab\tac\ncd\tcc\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "many.txt"), []byte("a b1 cd\nx 2\nu=v w\nc d\n(e f)\n12 g\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "labels.csv"), []byte("0,0,a\n1,0,a\n2,1,b\n3,1,b\n4,0,a\n5,1,b\n"), 0o644))
 	all, err := Analyses(models.Standard())
 	require.NoError(t, err)
 	var read []*Model

@@ -32,6 +32,7 @@ type Steer struct {
 	Activation  string   `yaml:"name" help:"add to activation <NAME>; without, the stream after the attention of the middle block"`
 	At          cache.At `yaml:"at" help:"add to the entries <AXIS=N,...> of each token alone, such as head=3"`
 	Scale       float64  `yaml:"scale" default:"1" help:"add <S> times the direction, to every token; below 0: the other way"`
+	Relative    bool     `yaml:"relative" help:"make the direction as long as what it is added to is on average over the prompt's tokens, so that -scale 0.5 adds half of its norm"`
 	Tokens      int      `yaml:"tokens" default:"40" min:"1" max:"1000000" help:"continue the prompt by <N> tokens"` // 0: 40
 	Temperature float64  `yaml:"temperature" min:"0" help:"divide the logits by <T> before a token is drawn; 0: the likeliest tokens"`
 	Seed        uint64   `yaml:"seed" default:"1" help:"seed the draws with <N>"`
@@ -49,7 +50,8 @@ func (Steer) Card() Card {
 			analyze steer -checkpoint runs/quickstart -prompt "if err != " -toward "// " -name blocks.1.attention.heads -at head=2`,
 		Notes: `
 			The direction is the activation at the last token of -toward, minus that of -away; it is added
-			to every token of the prompt and of the text (Turner et al. 2023). analyze export lists the names.`,
+			to every token of the prompt and of the text (Turner et al. 2023). -relative makes it as long as
+			the activation is, so that scales mean the same in all models. analyze export lists the names.`,
 	}
 }
 
@@ -57,9 +59,10 @@ func (Steer) Card() Card {
 type Steering struct {
 	Activation string      `json:"activation"`
 	Scale      float64     `json:"scale"`
-	Norm       float64     `json:"norm"`  // of the direction
-	Texts      [2]string   `json:"texts"` // untouched, steered
-	Next       []NextToken `json:"next"`  // the likeliest tokens after the prompt, of either
+	Norm       float64     `json:"norm"`      // of the direction
+	Mean       float64     `json:"mean_norm"` // of what it is added to, over the prompt's tokens
+	Texts      [2]string   `json:"texts"`     // untouched, steered
+	Next       []NextToken `json:"next"`      // the likeliest tokens after the prompt, of either
 }
 
 // NextToken is a token's probability after the prompt.
@@ -94,12 +97,26 @@ func (o Steer) Run(ctx context.Context, m *Model) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Steering{Activation: o.Activation, Scale: o.Scale, Norm: floats.Norm(direction, 2)}
+	s := &Steering{Activation: o.Activation, Scale: o.Scale}
+	run, err := r.Run(ids)
+	if err != nil {
+		return nil, err
+	}
+	of, _ := run.Get(o.Activation) // direction has found it
+	for t := range ids {
+		x, _ := of.OfToken(o.At, t)
+		s.Mean += floats.Norm(x, 2) / float64(len(ids))
+	}
+	s.Norm = floats.Norm(direction, 2)
+	if o.Relative && s.Norm > 0 {
+		floats.Scale(s.Mean/s.Norm, direction)
+		s.Norm = s.Mean
+	}
 	change := cache.Steer(o.Activation, o.At, direction, o.Scale)
 	if s.Next, err = nextTokens(m, r, ids, change); err != nil {
 		return nil, err
 	}
-	if s.Texts, err = o.texts(ctx, m, ids, change); err != nil {
+	if s.Texts, err = o.texts(ctx, m, ids, of.Axes, change); err != nil {
 		return nil, err
 	}
 	report := m.NewReport("Steering", ids)
@@ -172,16 +189,10 @@ func nextTokens(m *Model, r *cache.Runner, ids []int32, change cache.Interventio
 
 // texts continues the prompt without and with the change, with one program, so that nothing else
 // differs.
-func (o Steer) texts(ctx context.Context, m *Model, ids []int32, change cache.Intervention) (texts [2]string, err error) {
-	sketch, err := cache.Sketch(m.Store, m.Spec)
-	if err != nil {
-		return texts, err
-	}
+func (o Steer) texts(ctx context.Context, m *Model, ids []int32, axes []string, change cache.Intervention) (texts [2]string, err error) {
 	var changes []cache.Intervention
-	all := sketch.Builder().Activations()
-	site := all[slices.IndexFunc(all, func(a graph.Activation) bool { return a.Name == o.Activation })]
 	options := generate.Options{Hooks: graph.Hooks{o.Activation: func(name string, x *tensor.Dense) error {
-		return cache.ApplyAll(name, site.Axes, x, changes...)
+		return cache.ApplyAll(name, axes, x, changes...)
 	}}}
 	if m.Spec.Attention.Positions != models.PositionsLearned {
 		options.Window = max(m.Spec.Seq, len(ids)+o.Tokens)
@@ -210,7 +221,7 @@ func (o Steer) texts(ctx context.Context, m *Model, ids []int32, change cache.In
 
 // Table is both texts.
 func (s *Steering) Table() figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("%s plus %g times a direction of norm %.4g", s.Activation, s.Scale, s.Norm), Header: []string{"run", "text"}}
+	t := figure.Table{Title: fmt.Sprintf("%s plus %g times a direction of norm %.4g (its own is %.4g on average)", s.Activation, s.Scale, s.Norm, s.Mean), Header: []string{"run", "text"}}
 	t.Row("untouched", s.Texts[0])
 	t.Row("steered", s.Texts[1])
 	return t

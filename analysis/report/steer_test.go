@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
@@ -72,4 +73,41 @@ func TestSteer(t *testing.T) {
 	o.Activation, o.At = "blocks.*.attention.heads", nil
 	_, err = analyse(m, o)
 	assert.ErrorIs(t, err, check.ValueError{Name: "name"})
+}
+
+// TestSteerRelative: the direction becomes as long as the activation is on average, and activations
+// that exist only if they are hooked can be steered, too.
+func TestSteerRelative(t *testing.T) {
+	m := vector(t)
+	for _, name := range []string{"blocks.1.attention.stream", "blocks.1.attention.q"} {
+		o := Steer{Prompt: Prompt{Text: "line"}, Toward: "ab", Activation: name, Scale: 2, Tokens: 3, Relative: true}
+		r, err := analyse(m, o)
+		require.NoError(t, err)
+		s := r.Results["steering"].(*Steering)
+		ids, err := o.Prompt.Read(m, 1)
+		require.NoError(t, err)
+		run, err := m.run(ids, []string{name})
+		require.NoError(t, err)
+		a, err := run.Get(name)
+		require.NoError(t, err)
+		mean := 0.0
+		for token := range ids {
+			x, err := a.Token(token)
+			require.NoError(t, err)
+			mean += floats.Norm(x, 2) / float64(len(ids))
+		}
+		assert.InDelta(t, mean, s.Norm, 1e-9)
+		assert.Equal(t, s.Mean, s.Norm)
+		o.Relative = false
+		r, err = analyse(m, o)
+		require.NoError(t, err)
+		plain := r.Results["steering"].(*Steering)
+		assert.NotEqual(t, s.Norm, plain.Norm)
+		o.Scale = 2 * s.Mean / plain.Norm
+		r, err = analyse(m, o)
+		require.NoError(t, err)
+		for i, next := range r.Results["steering"].(*Steering).Next {
+			assert.InDelta(t, s.Next[i].Steered, next.Steered, 1e-6)
+		}
+	}
 }

@@ -27,6 +27,14 @@ type Contrast struct {
 // given tells whether anything is chosen.
 func (t Contrast) given() bool { return t != Contrast{} }
 
+// fixed returns an error unless the target is set, so that it is the same in every model.
+func (t Contrast) fixed() error {
+	if t.Target.Target == "" {
+		return check.Value("target", "the token whose logit is followed over training", "none")
+	}
+	return nil
+}
+
 // aim is a target whose token and ids have been found.
 type aim struct {
 	token, target, against int    // against -1: none

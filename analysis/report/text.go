@@ -48,21 +48,28 @@ func (m *Model) read(ctx context.Context, p Prompt, prompts Prompts, rows int) (
 
 // validationRows returns n rows of the model's validation text, as long as rows in training and
 // evenly spread over the text. They begin in the middle of documents, as rows in training do.
-func (m *Model) validationRows(ctx context.Context, n int) ([][]int32, error) {
-	if m.Text == nil {
-		return nil, check.Value("rows", "a model with a validation text", m.Name+", which has none")
+func (m *Model) validationRows(ctx context.Context, n int) (rows [][]int32, err error) {
+	text, from, err := m.validationText(ctx, n)
+	for _, at := range from {
+		rows = append(rows, text[at:][:m.Spec.Seq])
 	}
-	text, err := m.Text(ctx, nil, 0)
-	if err != nil {
-		return nil, err
+	return rows, err
+}
+
+// validationText returns the model's validation text and where the rows of validationRows begin.
+func (m *Model) validationText(ctx context.Context, n int) (text []int32, from []int, err error) {
+	if m.Text == nil {
+		return nil, nil, check.Value("rows", "a model with a validation text", m.Name+", which has none")
+	}
+	if text, err = m.Text(ctx, nil, 0); err != nil {
+		return nil, nil, err
 	}
 	seq := m.Spec.Seq
 	if most := len(text) / seq; n > most {
-		return nil, check.Valuef("rows", n, "at most %d of %d tokens, the model's validation text", most, seq)
+		return nil, nil, check.Valuef("rows", n, "at most %d of %d tokens, the model's validation text", most, seq)
 	}
-	var rows [][]int32
 	for i := range n {
-		rows = append(rows, text[i*(len(text)/n):][:seq])
+		from = append(from, i*(len(text)/n))
 	}
-	return rows, nil
+	return text, from, nil
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -19,12 +18,15 @@ const PageFile = "index.html"
 // Write writes a report into a folder, which it makes if need be: a page of it all, PageFile, each
 // part's table as NAME.csv and, with the part's text, as NAME.md, and its figures as NAME-1.svg,
 // NAME-1.png, NAME-2.svg and so on. Each file is written whole or not at all.
-func (r *Report) Write(dir string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return errors.Wrapf(err, "report: cannot make folder %s", dir)
+func (r *Report) Write(dir string) error { return r.write(checkpoint.Disk{}, dir) }
+
+func (r *Report) write(disk checkpoint.Disk, dir string) error {
+	if err := disk.MakeFolder(dir); err != nil {
+		return errors.Wrap(err, "report")
 	}
+	save := func(name string, content []byte) error { return disk.WriteFile(filepath.Join(dir, name), content) }
 	for _, p := range r.Parts {
-		if err := p.write(dir); err != nil {
+		if err := p.write(save); err != nil {
 			return err
 		}
 	}
@@ -37,7 +39,7 @@ func (r *Report) Write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return save(dir, PageFile, html)
+	return save(PageFile, html)
 }
 
 // Sections are the parts as sections of a page.
@@ -49,12 +51,12 @@ func (r *Report) Sections() (sections []page.Section) {
 	return sections
 }
 
-// write writes a part's files.
-func (p *Part) write(dir string) error {
-	if err := save(dir, p.Name+".csv", []byte(p.Table.CSV())); err != nil {
+// write saves a part's files.
+func (p *Part) write(save func(name string, content []byte) error) error {
+	if err := save(p.Name+".csv", []byte(p.Table.CSV())); err != nil {
 		return err
 	}
-	if err := save(dir, p.Name+".md", []byte(p.Table.Markdown()+"\n"+p.Text+"\n")); err != nil {
+	if err := save(p.Name+".md", []byte(p.Table.Markdown()+"\n"+p.Text+"\n")); err != nil {
 		return err
 	}
 	for i, f := range p.Figures {
@@ -67,15 +69,10 @@ func (p *Part) write(dir string) error {
 			if err != nil {
 				return errors.Wrap(err, name)
 			}
-			if err := save(dir, name, picture); err != nil {
+			if err := save(name, picture); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// save replaces a file of a folder.
-func save(dir, name string, content []byte) error {
-	return checkpoint.Disk{}.WriteFile(filepath.Join(dir, name), content)
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/pkg/errors"
@@ -17,9 +18,9 @@ import (
 // command makes a command of an analysis; the analysis' settings become its flags. listed is the
 // error, if any, in the list that the analysis comes from.
 func command(zoo models.Zoo, a report.Analysis, listed error) commandline.Command {
-	from, cores, d, card := &commandline.Checkpoint{Zoo: zoo}, &commandline.Cores{}, &delivery{name: a.Name()}, a.Card()
+	from, of, cores, d, card := &commandline.Checkpoint{Zoo: zoo}, &over{}, &commandline.Cores{}, &delivery{name: a.Name()}, a.Card()
 	a = report.Settable(a)
-	c := commandline.Command{Name: d.name, Summary: card.Summary, Example: card.Example, Notes: card.Notes, Settings: commandline.Several{from, cores, a, d}}
+	c := commandline.Command{Name: d.name, Summary: card.Summary, Example: card.Example, Notes: card.Notes, Settings: commandline.Several{from, of, cores, a, d}}
 	if card.Paper {
 		c.Settings = commandline.Several{a, d}
 	}
@@ -27,8 +28,11 @@ func command(zoo models.Zoo, a report.Analysis, listed error) commandline.Comman
 		if listed != nil {
 			return commandline.Usage(listed)
 		}
+		if of.Run != "" && from.Path != "" {
+			return commandline.Usagef("-over: want a run, or one model (-checkpoint), got both")
+		}
 		var m *report.Model
-		if !card.Paper {
+		if !card.Paper && of.Run == "" {
 			model := commandline.Model{Checkpoint: *from, Place: commandline.Place{Cores: *cores}}
 			opened, err := model.OpenModel(out)
 			if err != nil {
@@ -37,19 +41,32 @@ func command(zoo models.Zoo, a report.Analysis, listed error) commandline.Comman
 			if m, err = report.Of(opened); err != nil {
 				return commandline.Usage(err)
 			}
+			m.Note, m.Done = out.Note, func(done, total int) { d.share.Store(&[2]int{done, total}) }
 		}
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores.Threads)) // restore the current value; 0 leaves it unchanged
 		return d.deliver(ctx, out, func() (*report.Report, error) {
-			r, err := report.Run(ctx, m, a)
+			var r *report.Report
+			var err error
+			if of.Run != "" {
+				r, err = report.Over(ctx, zoo, of.Run, a, d.Dir)
+			} else {
+				r, err = report.Run(ctx, m, a)
+			}
 			return r, commandline.Usage(c.OfFlag(err))
 		})
 	}
 	return c
 }
 
+// over holds the flag that says over whose training an analysis is followed.
+type over struct {
+	Run string `yaml:"over" help:"follow the analysis' numbers over the steps of run <RUN> that train.keep_log has kept, instead of -checkpoint; with -out, a repeated call measures new steps alone"`
+}
+
 // delivery holds the flags that say where to write an analysis' report.
 type delivery struct {
-	name string // the analysis' name
+	name  string                 // the analysis' name
+	share atomic.Pointer[[2]int] // how much of the work is done, and how much there is; nil: it is not known
 
 	JSON bool   `yaml:"json" help:"write one JSON document instead of tables"`
 	Dir  string `yaml:"out" help:"write a page (index.html), figures (SVG, PNG) and tables (CSV, Markdown) to folder <DIR>"`
@@ -63,7 +80,13 @@ func (d *delivery) deliver(ctx context.Context, out commandline.Output, work fun
 		}
 	}
 	progress := commandline.NewProgress(out, d.name)
-	r, err := await(ctx, progress.Tick, work)
+	r, err := await(ctx, func() {
+		if share := d.share.Load(); share != nil {
+			progress.Show(share[0], share[1])
+		} else {
+			progress.Tick()
+		}
+	}, work)
 	progress.End()
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// flagNames are the flags of each command; all but theory have -checkpoint and -threads before
+// flagNames are the flags of each command; all but theory have -checkpoint, -over and -threads before
 // them, all -json and -out after them.
 var flagNames = map[string]string{
 	"attribute":  "prompt ids bos token target against layer head top prompts",
@@ -24,6 +24,7 @@ var flagNames = map[string]string{
 	"wiring":     "prompt ids bos whole fdr from to",
 	"basis":      "prompt ids bos controls seed",
 	"directions": "prompt ids bos rows name count seed top",
+	"probe":      "rows data prompts names offset labels method folds seed",
 	"rotation":   "prompt ids bos seeds seed steps",
 	"subspaces":  "",
 	"ablate":     "prompt ids bos token target against rows with restore blocks names at top prompts",
@@ -31,8 +32,8 @@ var flagNames = map[string]string{
 	"paths":      "prompt ids bos rows heads prompts",
 	"memory":     "prompt ids bos seeds seed",
 	"mixing":     "prompt ids bos seed",
-	"steer":      "prompt ids bos toward away name at scale tokens temperature seed",
-	"export":     "prompt ids bos names safetensors npy",
+	"steer":      "prompt ids bos toward away name at scale relative tokens temperature seed",
+	"export":     "prompt ids bos rows data prompts names safetensors npy shard-mb",
 	"theory":     "config seed",
 }
 
@@ -50,7 +51,7 @@ func TestFlagsAreTheOptions(t *testing.T) {
 				assert.NotEmpty(t, f.Help, "%s -%s", c.Name, f.Name)
 			}
 		}
-		want := "checkpoint threads " + flagNames[c.Name] + " json out"
+		want := "checkpoint over threads " + flagNames[c.Name] + " json out"
 		if c.Name == "theory" {
 			want = flagNames[c.Name] + " json out"
 		}

@@ -4,7 +4,9 @@ package serve
 
 import (
 	"bufio"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -49,6 +51,47 @@ func TestSignals(t *testing.T) {
 		assert.True(t, strings.HasSuffix(string(body), "data: [DONE]\n\n"))
 		assert.Contains(t, string(body), `"finish_reason":"length"`)
 		assert.NoError(t, c.Wait(), "exit code 0")
+	}
+}
+
+// TestSignalEndsWhateverRuns: a signal and -stop-time end a process with a long stream, a client
+// that reads nothing of its stream, a request that waits for the model, and a body that does not
+// come.
+func TestSignalEndsWhateverRuns(t *testing.T) {
+	run := clitest.Train(t)
+	c := clitest.Program(t, "serve", "-checkpoint", run.Dir, "-listen", "127.0.0.1:0", "-slide", "-rows", "1", "-stop-time", "200ms")
+	out, err := c.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	_, url, _ := strings.Cut(strings.TrimSpace(line), " at ")
+	const endless = `{"prompt": "line", "max_tokens": 20000000, "stream": true, "logit_bias": {"256": -100}}`
+	reading, err := http.Post(url+"/v1/completions", "application/json", strings.NewReader(endless))
+	require.NoError(t, err)
+	defer reading.Body.Close()
+	for _, request := range []string{ // neither is read
+		fmt.Sprintf("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(endless), endless),
+		fmt.Sprintf("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", len(endless)),
+	} {
+		silent, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		require.NoError(t, err)
+		defer silent.Close()
+		_, err = io.WriteString(silent, request)
+		require.NoError(t, err)
+	}
+	time.Sleep(300 * time.Millisecond) // all have begun
+	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	text, _ := io.ReadAll(reading.Body)
+	assert.Contains(t, string(text), "the server was stopped")
+	select {
+	case err := <-ended:
+		assert.Error(t, err, "exit code 1: requests were unfinished")
+	case <-time.After(20 * time.Second):
+		c.Process.Kill()
+		t.Fatal("the process goes on")
 	}
 }
 

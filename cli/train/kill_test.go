@@ -2,9 +2,7 @@ package train
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -20,7 +18,6 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/internal/commandline/clitest"
-	"github.com/residua-go/residua/internal/longtest"
 )
 
 // killYAML is a run of about a second.
@@ -31,42 +28,6 @@ data: {source: files, path: [text.txt], split: tail/5}
 train: {batch: 8, accumulate: 2, steps: 300, lr: 1e-2, eval_every: 40, checkpoint_every: 7, eval_tokens: 512, keep_log: true}
 sample: {tokens: 0}
 `
-
-// TestKilledRunsResume kills a process with SIGKILL at random moments and resumes: the same
-// losses, the same last checkpoint, bit for bit.
-func TestKilledRunsResume(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains in many processes")
-	}
-	kills := 1
-	switch {
-	case longtest.Exhaustive():
-		kills = 8
-	case longtest.Enabled():
-		kills = 3
-	}
-	dir := t.TempDir()
-	start := killable(t, dir)
-	began := time.Now()
-	out, err := start("whole", "none").CombinedOutput()
-	require.NoError(t, err, string(out))
-	length := time.Since(began)
-	want := fingerprint(t, filepath.Join(dir, "whole"))
-
-	draw := rand.New(rand.NewPCG(uint64(began.UnixNano()), 0)) // any moment will do
-	for i := range kills {
-		folder := fmt.Sprintf("killed%d", i)
-		delay := time.Duration(draw.Float64() * float64(length))
-		c := start(folder, "none")
-		require.NoError(t, c.Start())
-		time.Sleep(delay)
-		_ = c.Process.Kill()
-		_ = c.Wait()
-		out, err := start(folder, "auto").CombinedOutput()
-		require.NoError(t, err, "killed after %v: %s", delay, out)
-		require.Equal(t, want, fingerprint(t, filepath.Join(dir, folder)), "killed after %v", delay)
-	}
-}
 
 // killable writes a run's text and config; the function it returns makes a call that trains it.
 func killable(t *testing.T, dir string) func(folder, resume string) *exec.Cmd {
@@ -140,42 +101,4 @@ func TestASignalEndsCompiling(t *testing.T) {
 	require.Equal(t, commandline.ExitRun, c.ProcessState.ExitCode())
 	require.Less(t, time.Since(began), 5*time.Second)
 	require.NoDirExists(t, filepath.Join(dir, "deep"))
-}
-
-// fingerprint is everything of a run that must not depend on when it was interrupted.
-func fingerprint(t *testing.T, run string) map[string]string {
-	print := map[string]string{}
-	metrics, err := os.ReadFile(filepath.Join(run, "metrics.jsonl"))
-	require.NoError(t, err)
-	for _, line := range strings.Split(strings.TrimSpace(string(metrics)), "\n") {
-		var m map[string]any
-		require.NoError(t, json.Unmarshal([]byte(line), &m), line)
-		print[fmt.Sprint("step ", m["step"])] = fmt.Sprint(m["tokens"], m["loss"], m["lr"], m["grad_norm"], m["val_loss"], m["val_bits_per_byte"])
-	}
-	step := filepath.Join(run, "checkpoints", "step-00000300")
-	for _, name := range []string{"model.safetensors", "optimizer.safetensors"} {
-		data, err := os.ReadFile(filepath.Join(step, name))
-		require.NoError(t, err)
-		print[name] = string(data)
-	}
-	kept, err := checkpoint.LogSteps(run)
-	require.NoError(t, err)
-	require.Equal(t, []int{0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300}, kept)
-	for _, at := range kept {
-		data, err := os.ReadFile(filepath.Join(checkpoint.LogPath(run, at), "model.safetensors"))
-		require.NoError(t, err)
-		print[fmt.Sprint("weights at ", at)] = string(data)
-	}
-	state, err := checkpoint.ReadState(step)
-	require.NoError(t, err)
-	require.Contains(t, string(state.Extra["metrics"]), `"step":300,`)
-	state.Run, state.GoodStep = "", nil // what a run has for itself, and when it saved
-	delete(state.Extra, "metrics")      // has times; the line was compared above
-	text, err := json.Marshal(state)
-	require.NoError(t, err)
-	print["state"] = string(text)
-	_, loss, err := checkpoint.Best(run)
-	require.NoError(t, err)
-	print["best"] = fmt.Sprint(loss)
-	return print
 }

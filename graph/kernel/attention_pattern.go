@@ -12,10 +12,11 @@ type AttentionPattern[T Float] struct {
 
 	d      AttentionParams
 	starts []int32
-	qkv    []T // [batch*seq, heads + 2 kvHeads, headDim]
-	prob   []T // [batch*seq, heads, seq]: query, head, key
-	dprob  []T // like prob; nil unless Backward runs
-	dqkv   []T // like qkv; nil unless Backward runs
+	qkv    []T  // [batch*seq, heads + 2 kvHeads, headDim]
+	prob   []T  // [batch*seq, heads, seq]: query, head, key
+	dprob  []T  // like prob; nil unless Backward runs
+	dqkv   []T  // like qkv; nil unless Backward runs
+	raw    bool // the scores before the softmax are computed instead of the probabilities (AttentionStages)
 
 	rope    *RopeTable[T]
 	workers []patternWorker[T]
@@ -147,6 +148,10 @@ func (a *AttentionPattern[T]) softmaxBlock(w *patternWorker[T], row, head, i0, i
 
 // softmaxRow turns the logits that query i sees into probabilities, and clears the others.
 func (a *AttentionPattern[T]) softmaxRow(probs []T, s attentionSight, i int, slope float64) {
+	if a.raw {
+		biasRow(probs, s, i, slope)
+		return
+	}
 	clearUnseen(probs, s, i)
 	sinks, near := probs[s.start:s.sinks], probs[s.first:i+1]
 	largest := distancesMax(a.rows, near, slope, i-s.first)
@@ -185,7 +190,12 @@ func (a *AttentionPattern[T]) gradientBlock(w *patternWorker[T], row, head, i0, 
 
 // gradientRow computes the gradient of the logits of query i, 0 where it sees nothing.
 func (a *AttentionPattern[T]) gradientRow(ds, prob, dprob []T, s attentionSight, i int) {
-	clearUnseen(ds, s, i)
+	if a.raw {
+		copy(ds, dprob)
+	}
+	if clearUnseen(ds, s, i); a.raw {
+		return
+	}
 	sum := rowDot(a.rows, prob[s.first:i+1], dprob[s.first:i+1])
 	if s.start < s.sinks {
 		sum += rowDot(a.rows, prob[s.start:s.sinks], dprob[s.start:s.sinks])

@@ -2,10 +2,7 @@ package commandline
 
 import (
 	"io"
-	"os"
 	"path/filepath"
-
-	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/figure"
@@ -13,8 +10,8 @@ import (
 
 // WriteFile writes a file completely or not at all, and makes its folder if necessary.
 func WriteFile(path string, write func(io.Writer) error) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return errors.WithStack(err)
+	if err := (checkpoint.Disk{}).MakeFolder(filepath.Dir(path)); err != nil {
+		return err
 	}
 	return checkpoint.WriteFileAtomic(path, write)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // NewStore returns the initial parameters of a model.
-func NewStore(t *testing.T, spec models.Spec, dt tensor.Dtype, seed uint64) *graph.Store {
+func NewStore(t testing.TB, spec models.Spec, dt tensor.Dtype, seed uint64) *graph.Store {
 	t.Helper()
 	store := graph.NewStore(dt, seed)
 	_, err := models.New(gorgonia.NewGraph(), spec, graph.Options{DType: dt, Store: store})
@@ -23,7 +23,7 @@ func NewStore(t *testing.T, spec models.Spec, dt tensor.Dtype, seed uint64) *gra
 }
 
 // PerturbedStore is NewStore with weights at which every part of the model matters.
-func PerturbedStore(t *testing.T, spec models.Spec, dt tensor.Dtype) *graph.Store {
+func PerturbedStore(t testing.TB, spec models.Spec, dt tensor.Dtype) *graph.Store {
 	t.Helper()
 	store := NewStore(t, spec, dt, 0)
 	Perturb(t, store)
@@ -34,7 +34,7 @@ func PerturbedStore(t *testing.T, spec models.Spec, dt tensor.Dtype) *graph.Stor
 // deviation 1 for the embedding, 0.4 for all others, gains around 1. The specified
 // initial values make some gradients exactly zero (an unembedding of zeros stops all
 // others), which would hide mistakes.
-func Perturb(t *testing.T, store *graph.Store) {
+func Perturb(t testing.TB, store *graph.Store) {
 	t.Helper()
 	for _, p := range store.Params() {
 		h := fnv.New64a()

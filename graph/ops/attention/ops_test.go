@@ -14,7 +14,8 @@ func cases() []optest.Case {
 
 // TestOps checks what holds for every op.
 func TestOps(t *testing.T) {
-	optest.Run(t, slices.Concat(cases(), windowCases(), patternCases(windowOptions()), patternCases(softCapOptions()), rowNormCases()), "attentionGrad", "preparationGrad", "firstGrad", "valuesGrad")
+	optest.Run(t, slices.Concat(cases(), windowCases(), patternCases(windowOptions()), patternCases(softCapOptions()), rowNormCases(), stageCases()),
+		"attentionGrad", "preparationGrad", "firstGrad", "valuesGrad")
 }
 
 // TestForwardFLOPs checks the counted matrix products.
