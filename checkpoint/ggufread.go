@@ -27,8 +27,8 @@ type ggufReader struct {
 // maxGGUFText limits the length of a name or a text that is kept.
 const maxGGUFText = 1 << 16
 
-// ReadGGUF reads a GGUF file of version 2 or 3 whose tensors are F32, F16, BF16 or Q8_0; they become
-// float32. It takes no more memory than the file's size justifies.
+// ReadGGUF reads a GGUF file of version 2 or 3 whose tensors are F32, F16, BF16 or Q8_0; they
+// become float32. It takes no more memory than the file's size justifies.
 func ReadGGUF(path string) (*GGUF, error) {
 	in, size, err := regular.Open(path)
 	if err != nil {

@@ -30,8 +30,8 @@ func (gguf) Recognises(path string) bool {
 	return err == nil && string(lead[:]) == "GGUF"
 }
 
-// ggufConfigs says, for each architecture that is read from GGUF, which keys of config.json its keys
-// are; each line has both.
+// ggufConfigs says, for each architecture that is read from GGUF, which keys of config.json its
+// keys are; each line has both.
 const (
 	llamaGGUFConfig = `context_length             max_position_embeddings
 embedding_length                   hidden_size
@@ -52,8 +52,8 @@ attention.layer_norm_epsilon       layer_norm_epsilon
 `
 )
 
-// Import reads the file of a GPT-2, a Llama, a Qwen2 or 3, or an OLMo 2, whose tensors are F32, F16,
-// BF16 or Q8_0. Its tokenizer is not read: prompts are token ids, with a warning.
+// Import reads the file of a GPT-2, a Llama, a Qwen2 or 3, or an OLMo 2, whose tensors are F32,
+// F16, BF16 or Q8_0. Its tokenizer is not read: prompts are token ids, with a warning.
 func (gguf) Import(zoo models.Zoo, path string) (*Model, error) {
 	file, err := checkpoint.ReadGGUF(path)
 	if err != nil {
