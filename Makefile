@@ -154,11 +154,39 @@ gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CU
 	@echo "There, each in at most nine minutes:"
 	@sh $(GPU_CHECK)/run.sh -list | awk '{parts[$$1] = parts[$$1] " " $$2} END {for (c = 65; c < 68; c++) {n = sprintf("%c", c); print "  OUT=results ./run.sh " n "   #" parts[n]}}'
 
+# Tests that are the same on every processor, or multiply tiles of AMX in portable Go.
+NEON_SKIP := 'Attention(Tiles|Pattern)|TileBlock|TileProducts|FiniteDifferences|/amx'
+
+.PHONY: neon neon-long mca instructions
+neon: ## test the kernels for arm64 by qemu-aarch64 (Debian's qemu-user)
+	@mkdir -p build
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./graph/kernel
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -c -o build/kernel.arm64 ./graph/kernel
+	cd graph/kernel && qemu-aarch64 -cpu max ../../build/kernel.arm64 -test.short -test.skip $(NEON_SKIP)
+
+neon-long: neon ## the same, without BFMLALB and without NEON; references, conformance of three designs and two steps of quickstart
+	cd graph/kernel && qemu-aarch64 -cpu cortex-a72 ../../build/kernel.arm64 -test.short -test.run 'Pair|NEON|GemmBFloat16$$' -test.skip $(NEON_SKIP)
+	cd graph/kernel && GODEBUG=cpu.asimd=off qemu-aarch64 -cpu max ../../build/kernel.arm64 -test.short -test.run 'Gemm$$|Vectors|Path'
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -exec 'qemu-aarch64 -cpu max' -short -timeout 60m -run 'Reference|ConformancePresets/(quickstart|quickstart-transformer|quickstart-mhc)$$' ./models
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) build -o build/train.arm64 ./cmd/train
+	qemu-aarch64 -cpu max build/train.arm64 -config quickstart -set train.batch=1 -set train.steps=2 -set train.eval_tokens=128 -set sample.tokens=0 -out build/neon-run
+
+mca: ## how many of Neoverse V2's vector units the inner loops for NEON keep busy, by llvm-mca-19, where it is installed
+	RESIDUA_LONG_TESTS=all $(GO) test -count=1 -v -run NEONThroughput ./graph/kernel/internal/asmgen
+
+instructions: ## count the instructions of a step of quickstart with batch 1 on NEON and on AVX2 (wants gcc and qemu-user)
+	@mkdir -p build
+	gcc -O2 -shared -fPIC -o build/insn.so graph/kernel/testdata/insn/insn.c
+	@for p in arm64:aarch64 amd64:x86_64; do GOARCH=$${p%:*} CGO_ENABLED=0 $(GO) build -o build/train.$${p%:*} ./cmd/train || exit 1; \
+		for n in 1 3; do printf '%s, %s steps: ' $$p $$n; GOGC=off qemu-$${p#*:} -cpu max -plugin build/insn.so -d plugin build/train.$${p%:*} -config quickstart \
+			-set train.batch=1 -set train.steps=$$n -set train.eval_every=0 -set train.checkpoint_every=0 -set train.eval_tokens=128 -set sample.tokens=0 -set device.threads=1 \
+			-out build/instructions-$${p%:*}-$$n 2>&1 | grep 'instructions$$' || exit 1; done; done
+
 # All packages but programs: linking each of those takes longer than compiling it, and one is enough.
 PROGRAMLESS = $$($(GO) list -f '{{if and .GoFiles (ne .Name "main")}}{{.ImportPath}}{{end}}' ./...)
 
 cross: ## build for another processor and for other systems: all packages, and one program; unoptimised, as nothing runs them
-	@for p in darwin/arm64 windows/amd64; do \
+	@for p in darwin/arm64 linux/arm64 windows/amd64 windows/arm64; do \
 		echo $$p; export CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} GOFLAGS='"-gcflags=all=-N -l"'; \
 		$(GO) build $(PROGRAMLESS) && $(GO) build -tags mpi ./distributed/mpi && $(GO) build -o /dev/null ./cmd/train || exit 1; done
 

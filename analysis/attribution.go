@@ -112,7 +112,7 @@ func (d *Decomposition) contributions(w stream.Writer, token int, direction []fl
 		all = append(all, Contribution{Writer: w.Name, Part: w.Part, Index: p, Value: floats.Dot(d.written(w, p, token), direction)})
 	}
 	if w.Bias != "" {
-		all = append(all, Contribution{Writer: w.Name, Part: biasPart, Value: floats.Dot(d.parameter(w.Bias), direction)})
+		all = append(all, Contribution{Writer: w.Name, Part: biasPart, Value: floats.Dot(d.bias(w, token), direction)})
 	}
 	return all
 }

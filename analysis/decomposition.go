@@ -11,6 +11,7 @@ import (
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/attention"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
 )
@@ -34,6 +35,7 @@ type Decomposition struct {
 	writers []stream.Writer
 	end     []float64            // [T, Size]
 	values  map[string][]float64 // activations [T, ...] by name; parameters
+	starts  []int32              // for each token, the first one in its row that it sees
 	lens    *TunedLens           // the lens that Lens and LensMap use; nil: the logit lens
 }
 
@@ -79,7 +81,10 @@ func Decompose(run *cache.Cache) (*Decomposition, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Decomposition{run: run, values: map[string][]float64{}}
+	d := &Decomposition{run: run, values: map[string][]float64{}, starts: make([]int32, len(run.IDs))}
+	if spec := run.Model().Spec(); spec.MaskDocuments {
+		d.starts = attention.StartsOf(run.IDs, run.Seq, spec.BOS, spec.Separator)
+	}
 	if d.frozen, err = additive.Freeze(run); err != nil {
 		return nil, err
 	}
@@ -179,7 +184,7 @@ func (d *Decomposition) BiasTerm(writer string, token int) ([]float64, error) {
 	if w.Bias == "" {
 		return make([]float64, d.Size()), nil
 	}
-	return d.frozen.Carry(w.Source, token, d.parameter(w.Bias))
+	return d.frozen.Carry(w.Source, token, d.bias(w, token))
 }
 
 // WriterTerm returns the sum of a writer's terms, its bias's included [Size].
@@ -194,6 +199,32 @@ func (d *Decomposition) WriterTerm(writer string, token int) ([]float64, error) 
 // wholly returns what a writer writes at its source for the n tokens from first on [n, width], bias
 // included.
 func (d *Decomposition) wholly(w stream.Writer, first, n int) []float64 {
+	if w.Over == nil {
+		return d.all(w, first, n)
+	}
+	var y []float64
+	for t := first; t < first+n; t++ {
+		y = append(y, d.over(w, t, func(t int) []float64 { return d.all(w, t, 1) })...)
+	}
+	return y
+}
+
+// over returns what becomes of what a writer writes for a token on its way over tokens; at returns
+// what it writes for one.
+func (d *Decomposition) over(w stream.Writer, token int, at func(token int) []float64) []float64 {
+	if w.Over == nil {
+		return at(token)
+	}
+	return w.Over.Apply(func(lag int) []float64 { return at(token - lag) }, token%d.run.Seq-int(d.starts[token]))
+}
+
+// bias returns what a writer's bias adds at its source for a token [width].
+func (d *Decomposition) bias(w stream.Writer, token int) []float64 {
+	return d.over(w, token, func(int) []float64 { return d.parameter(w.Bias) })
+}
+
+// all is like wholly, before what happens over tokens.
+func (d *Decomposition) all(w stream.Writer, first, n int) []float64 {
 	all := d.values[w.Activation]
 	size := len(all) / d.frozen.Tokens()
 	a := all[first*size:][:n*size] // [n, size]
@@ -227,6 +258,11 @@ func rowsTimes(a []float64, n int, w []float64) []float64 {
 
 // written returns what one part writes at its source [width].
 func (d *Decomposition) written(w stream.Writer, part, token int) []float64 {
+	return d.over(w, token, func(token int) []float64 { return d.part(w, part, token) })
+}
+
+// part is like written, before what happens over tokens.
+func (d *Decomposition) part(w stream.Writer, part, token int) []float64 {
 	a := share(d.values[w.Activation], d.frozen.Tokens(), token)
 	switch {
 	case w.Weight != "":

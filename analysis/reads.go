@@ -42,7 +42,7 @@ func (d *Decomposition) ReadsByHead(token int) (*Reads, error) {
 			terms = append(terms, writtenTerm{stream.PartName(w.Name, w.Part, part), w.Source, d.written(w, part, token)})
 		}
 		if w.Bias != "" {
-			terms = append(terms, writtenTerm{w.Name, w.Source, d.parameter(w.Bias)})
+			terms = append(terms, writtenTerm{w.Name, w.Source, d.bias(w, token)})
 		}
 		return terms
 	})

@@ -54,6 +54,9 @@ type Config struct {
 	// FeedForward is nil for a stream whose blocks have none.
 	FeedForward layers.FeedForwardDesign `yaml:"feedforward" json:"feedforward,omitempty" help:"the feed-forward of each block"`
 
+	// Writes is nil where what sublayers write is written as it is.
+	Writes stream.WritesDesign `yaml:"writes" json:"writes,omitempty" default:"none" added:"none" help:"what happens to what sublayers write before the stream takes it"`
+
 	Norm          string  `yaml:"norm" json:"norm" help:"layernorm or rmsnorm"`
 	NormEps       float64 `yaml:"norm_eps" json:"norm_eps" help:"epsilon of the norm"`
 	Gelu          string  `yaml:"gelu" json:"gelu" help:"tanh or exact"`
@@ -185,6 +188,12 @@ func (c Config) WithDefaults() Config {
 	clearDefault(&c.Norms, stream.NormsBefore)
 	if isStruct(c.FeedForward) {
 		c.FeedForward = layers.WithDefaults(c.FeedForward)
+	}
+	if isStruct(c.Writes) {
+		c.Writes = layers.WithDefaults(c.Writes)
+	}
+	if c.Writes == (stream.WritesDesign(stream.NoWrites{})) {
+		c.Writes = nil
 	}
 	if isStruct(c.Stream) {
 		c.Stream = layers.WithDefaults(c.Stream)

@@ -64,7 +64,7 @@ const (
 
 // Parts returns what each part of the model takes.
 func (s Spec) Parts() []Part {
-	parts := []Part{{PartStream, s.streamCost()}}
+	parts := []Part{{PartStream, s.streamCost().Plus(s.writesCost())}}
 	for _, sublayer := range s.shape.Sublayers {
 		parts = append(parts, Part{string(sublayer), s.blocksCost(sublayer)})
 	}
@@ -110,6 +110,18 @@ func (s Spec) alikeLayer() (layer int) {
 		layer++
 	}
 	return layer
+}
+
+// writesCost returns the cost of what happens to what sublayers write.
+func (s Spec) writesCost() (total layers.Cost) {
+	if s.Writes == nil {
+		return total
+	}
+	for _, sublayer := range s.shape.Sublayers {
+		each := s.Writes.Cost(sublayer, s.writeSizes())
+		total = total.Plus(each.Times(float64(s.Depth())).WithParameters(each.Times(float64(s.Layers))))
+	}
+	return total
 }
 
 // streamCost returns the cost of the stream, whose parameters the passes of a loop share.

@@ -233,7 +233,7 @@ func mupEffects() []effect {
 // stream without a row is tried on the stream's small preset.
 func TestEverySettingHasAnEffect(t *testing.T) {
 	tested, before := map[string]bool{}, observation{}
-	for _, effects := range [][]effect{shapeEffects(), functionEffects(), startEffects(), mupEffects(), zooEffects(t)} {
+	for _, effects := range [][]effect{shapeEffects(), functionEffects(), startEffects(), mupEffects(), zooEffects(t), writesEffects(t)} {
 		for _, e := range effects {
 			tested[e.key] = true
 			t.Run(e.key+"/"+e.base.Stream.Name(), func(t *testing.T) { e.check(t, &before) })

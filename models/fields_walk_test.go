@@ -62,6 +62,10 @@ func kindsOf(t reflect.Type, z models.Zoo, base bool) []namedDesign {
 		for _, d := range z.Attentions() {
 			kinds = append(kinds, d)
 		}
+	case reflect.TypeFor[stream.WritesDesign]():
+		for _, d := range models.KindsOf[stream.WritesDesign](z) {
+			kinds = append(kinds, d)
+		}
 	case reflect.TypeFor[layers.FeedForwardDesign]():
 		for _, d := range z.FeedForwards() {
 			kinds = append(kinds, d)

@@ -3,6 +3,7 @@ package models_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -26,9 +27,17 @@ func TestResidualFormStarts(t *testing.T) {
 			if w.coefficients == nil {
 				continue
 			}
-			a := unpack(w.coefficients[:f.Res.Rows*(2*f.Down.Rows+f.Res.Rows)], f.Res.Rows, f.Down.Rows)
+			size := len(w.coefficients)
+			if f.Up.Choice == stream.Dependent {
+				size /= w.tokens
+			}
+			a := unpack(w.coefficients[:size], f.Res.Rows, f.Down.Rows)
 			for i, x := range coefficients(f) {
-				require.InDeltaSlice(t, x.Start.Values, a[i], 1e-12, "%s %s %s", name, f.Site, x.Axes)
+				within := 1e-12
+				if strings.HasPrefix(x.Start.Text, about) {
+					within = 1e-2
+				}
+				require.InDeltaSlice(t, x.Start.Values, a[i], within, "%s %s %s", name, f.Site, x.Axes)
 				checkWords(t, x, a[i], map[string]int{"blocks.0.attention": 0, "blocks.0.feedforward": 1}[f.Site])
 				compared++
 			}
@@ -36,6 +45,9 @@ func TestResidualFormStarts(t *testing.T) {
 	}
 	assert.GreaterOrEqual(t, compared, 7*2*3)
 }
+
+// about begins the words for coefficients that a small random projection changes a little.
+const about = "about "
 
 // checkWords compares a coefficient's numbers at the first step with the form's description of them
 // in words; site counts the sublayers.
@@ -49,7 +61,11 @@ func checkWords(t *testing.T, x stream.Coefficient, values []float64, site int) 
 		i, j := at/x.Columns, at%x.Columns
 		var want float64
 		digits := 1e-12
-		switch x.Start.Text {
+		text, approximate := strings.CutPrefix(x.Start.Text, about)
+		if approximate {
+			digits = 1e-2
+		}
+		switch text {
 		case "1":
 			want = 1
 		case "I", "[I 0]":

@@ -8,14 +8,16 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/stream"
 )
 
 // MarshalJSON writes a config in sections, as a run config has it. The sections of the stream, the
 // attention and the feed-forward name their kind, except for softmax attention. Zoo.Unmarshal reads
 // it.
 func (c Config) MarshalJSON() ([]byte, error) {
-	for _, design := range []any{c.Stream, c.Attention.Kind, c.FeedForward} {
+	for _, design := range []any{c.Stream, c.Attention.Kind, c.FeedForward, c.Writes} {
 		if design != nil && !isStruct(design) {
 			return nil, errors.Errorf("models: config: want a design that is a struct, got %T", design)
 		}
@@ -25,8 +27,9 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		plain
 		Stream      any      `json:"stream"`
 		FeedForward any      `json:"feedforward,omitempty"`
+		Writes      any      `json:"writes,omitempty"`
 		MuP         *mupJSON `json:"mup,omitempty"`
-	}{plain(c), sectionOf(c.Stream), sectionOf(c.FeedForward), jsonOfMuP(c.MuP)})
+	}{plain(c), sectionOf(c.Stream), sectionOf(c.FeedForward), sectionOf(c.Writes), jsonOfMuP(c.MuP)})
 }
 
 // MarshalJSON writes the keys that every attention has, then the kind with its own keys.
@@ -117,11 +120,7 @@ func (z Zoo) unmarshal(text []byte) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	kinds := settings.Kinds{}
-	addKinds(kinds, z.Streams())
-	addKinds(kinds, z.Attentions())
-	addKinds(kinds, z.FeedForwards())
-	_, err = settings.Reader{Kinds: kinds}.Read(&read, "", whole, nil)
+	_, err = settings.Reader{Kinds: z.SectionKinds(false)}.Read(&read, "", whole, nil)
 	c := read.Model
 	c.MaskDocuments, c.BOS, c.Separator = read.MaskDocuments, read.BOS, read.Separator
 	if c.Attention.isDefault() {
@@ -130,10 +129,24 @@ func (z Zoo) unmarshal(text []byte) (Config, error) {
 	return c, err
 }
 
+// SectionKinds lists the kinds that the sections of a model may hold, with their defaults or as
+// they are.
+func (z Zoo) SectionKinds(defaults bool) settings.Kinds {
+	kinds := settings.Kinds{}
+	addKinds(kinds, z.Streams(), defaults)
+	addKinds(kinds, z.Attentions(), defaults)
+	addKinds(kinds, z.FeedForwards(), defaults)
+	addKinds(kinds, KindsOf[stream.WritesDesign](z), defaults)
+	return kinds
+}
+
 // addKinds lists the designs that a section of type D may hold.
-func addKinds[D settings.Kinded](kinds settings.Kinds, designs []D) {
+func addKinds[D settings.Kinded](kinds settings.Kinds, designs []D, defaults bool) {
 	t := reflect.TypeFor[D]()
 	for _, d := range designs {
+		if defaults {
+			d = layers.WithDefaults(d)
+		}
 		kinds[t] = append(kinds[t], d)
 	}
 }

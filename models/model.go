@@ -1,6 +1,8 @@
 package models
 
 import (
+	"reflect"
+
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -22,6 +24,7 @@ type Model struct {
 	attention   []layers.Attention
 	values      *layers.ValueResidual // of attentions; nil: none
 	feedforward []layers.FeedForward
+	writes      *stream.SiteWrites // nil: what sublayers write is written
 	unembedding *layers.Unembedding
 }
 
@@ -63,7 +66,14 @@ func On(b *graph.Builder, spec Spec) (*Model, error) {
 // makeParameters makes the parameters of the stream, of the blocks that tokens pass, each pass
 // included, and of the unembedding.
 func (m *Model) makeParameters() {
-	m.stream = m.spec.design.New(m.b)
+	design := m.spec.design
+	if m.spec.Writes != nil {
+		m.writes = stream.NewSiteWrites(m.b, m.spec.Writes, m.spec.sites(), m.spec.writeSizes())
+		design = withChanges(design, func(v reflect.Value) {
+			v.FieldByName(commonField).FieldByName("Writes").Set(reflect.ValueOf(m.writes))
+		})
+	}
+	m.stream = design.New(m.b)
 	for l := range m.spec.Depth() {
 		for _, site := range m.stream.Sites(l) {
 			m.addBlock(site)
@@ -113,9 +123,11 @@ func (m *Model) ForwardFrom(tokens, starts *gorgonia.Node) *gorgonia.Node {
 	in.Starts = starts
 	state := m.stream.Embed(in)
 	seq := tokens.Shape()[1]
+	m.writes.Begin(stream.TokenRows{Seq: seq, Starts: starts})
 	for l := range m.spec.Depth() {
 		m.b.Block(func() { state = m.block(state, l, seq, starts) })
 	}
+	m.b.Fail(m.writes.End())
 	return m.b.Hook("features", m.stream.Features(state), m.spec.Shape().Axes...)
 }
 
@@ -147,7 +159,7 @@ func (m *Model) block(s stream.State, l, seq int, starts *gorgonia.Node) stream.
 		switch site.Sublayer {
 		case stream.Attention:
 			qkv, link := m.stream.ReadHeads(before, site)
-			s = m.stream.WriteHeads(s, site, link, m.attention[l].Forward(qkv, seq, starts))
+			s = m.stream.WriteHeads(s, site, link, m.attention[l].Forward(m.writes.Heads(site, qkv), seq, starts))
 		case stream.FeedForward:
 			u, link := m.stream.ReadFeatures(before, site)
 			s = m.stream.WriteFeatures(s, site, link, m.feedforward[l].Forward(u))

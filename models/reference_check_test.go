@@ -30,6 +30,7 @@ func (r *reference) batch(t *testing.T) batch {
 		return batch{int32s(t, file, "input_ids"), int32s(t, file, "target_ids"), ids.Shape[0], ids.Shape[1], logits}
 	}
 	tokens := file.tensor(t, "tokens")
+	require.True(t, r.rows == 0 || r.rows == tokens.Shape[0], "%s: batch %d in the config, %d rows of tokens", r.dir, r.rows, tokens.Shape[0])
 	inputs, targets := shift(int32s(t, file, "tokens"), tokens.Shape[0], tokens.Shape[1])
 	return batch{inputs, targets, tokens.Shape[0], tokens.Shape[1] - 1, logits}
 }

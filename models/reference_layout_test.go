@@ -1,7 +1,6 @@
 package models_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"sort"
 	"strings"
@@ -80,17 +79,7 @@ func same(name string, strides ...int) link { return link{theirs: name, ours: na
 
 // readRMT reads the paper form, with the names of maths.md.
 func readRMT(t *testing.T, r *reference) {
-	var c struct {
-		Vocab, Seq, Layers, Dk, Dv, Rank, FF int
-		Inverse                              bool `json:"inverse_layer_scaling"`
-		Eps                                  float64
-		Gelu, Norm                           string
-		ZLoss                                float64 `json:"z_loss"`
-	}
-	require.NoError(t, json.Unmarshal(r.expected.Config, &c))
-	r.config = models.Config{Stream: stream.MatrixConfig{Dk: c.Dk, Dv: c.Dv, Rank: c.Rank}, Layers: c.Layers, FeedForward: gelu(c.FF), Vocab: c.Vocab, Seq: c.Seq,
-		Attention: models.Attention{InverseLayerScaling: c.Inverse}, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu}
-	r.auxiliary.ZLoss = c.ZLoss
+	c := r.sizes(t)
 	keys := []int{c.Dk, 1}
 	r.weights = []link{same("embedding", c.Rank*c.Dv, c.Dv, 1), same("positions", c.Rank*c.Dv, c.Dv, 1), same("write_embedding", keys...),
 		same("write_positions", keys...), same("norm", c.Dv, 1), same("read_unembedding", keys...), same("unembedding", c.Vocab, 1)}
@@ -98,6 +87,11 @@ func readRMT(t *testing.T, r *reference) {
 		a, f := fmt.Sprintf("blocks.%d.attention.", l), fmt.Sprintf("blocks.%d.feedforward.", l)
 		r.weights = append(r.weights, same(a+"norm", c.Dv, 1), same(a+"write", keys...), same(f+"norm", c.Dv, 1), same(f+"read", keys...),
 			same(f+"w1", c.FF, 1), same(f+"w2", c.Rank*c.Dv, 1), same(f+"write", keys...))
+		for name, tensor := range readTensors(t, r.dir, "weights.safetensors").byName {
+			if filter, ok := c.filter(name, tensor.Shape); ok && (strings.HasPrefix(name, a) || strings.HasPrefix(name, f)) {
+				r.weights = append(r.weights, filter)
+			}
+		}
 		for i, name := range []string{"read_q", "read_k", "read_v"} {
 			r.weights = append(r.weights, link{theirs: a + name, ours: a + "read", base: i * c.Rank * c.Dk, strides: keys})
 		}
@@ -125,8 +119,10 @@ func readOfficialRMT(t *testing.T, r *reference) {
 		Out       float64 `json:"output_multiplier"`
 		Attention float64 `json:"attn_multiplier"`
 		Eps       float64 `json:"rmsnorm_eps"`
+		Decay     float64 `json:"weight_decay"`
 	}
-	require.NoError(t, json.Unmarshal(r.expected.Config, &c))
+	r.decode(t, &c)
+	r.checkDecay(t, c.Decay)
 	base := models.MuPBase{Stream: stream.MatrixConfig{Dk: c.BaseDk, Dv: c.BaseDv, Rank: c.BaseRank}, FeedForward: gelu(c.BaseFF)}
 	officialConfig(r, models.Config{Stream: stream.MatrixConfig{Dk: c.Dk, Dv: c.Dv, Rank: c.Rank}, Layers: c.Layers, FeedForward: gelu(c.FF), Vocab: c.Vocab, NormEps: c.Eps,
 		MuP: &models.MuP{Base: base, InputMultiplier: c.In, OutputMultiplier: c.Out, AttnMultiplier: c.Attention}})
@@ -178,6 +174,13 @@ func commonWatched(n, ff int) []link {
 	}
 }
 
+// checkDecay checks the config's weight decay against the one that the training steps used.
+func (r *reference) checkDecay(t *testing.T, decay float64) {
+	if r.expected.Training != nil {
+		require.Equal(t, r.expected.Training.WeightDecay, decay, "weight_decay of %s", r.dir)
+	}
+}
+
 // officialConfig sets the config, with what both official models have in common.
 func officialConfig(r *reference, c models.Config) {
 	c.Seq, c.Norm, c.Attention.Positions, c.Attention.InverseLayerScaling = r.expected.Seq, models.NormRMS, models.PositionsALiBi, true
@@ -202,8 +205,10 @@ func readOfficialTransformer(t *testing.T, r *reference) {
 		Out         float64 `json:"output_multiplier"`
 		Attention   float64 `json:"attn_multiplier"`
 		Eps         float64 `json:"rmsnorm_eps"`
+		Decay       float64 `json:"weight_decay"`
 	}
-	require.NoError(t, json.Unmarshal(r.expected.Config, &c))
+	r.decode(t, &c)
+	r.checkDecay(t, c.Decay)
 	w := c.Heads * c.HeadDim
 	base := models.MuPBase{Stream: vectorOf(c.BaseD), Attention: models.BaseHeads{Heads: c.BaseHeads, HeadDim: c.BaseHeadDim}, FeedForward: gelu(c.BaseFF)}
 	officialConfig(r, models.Config{Stream: vectorOf(c.D), Attention: models.Attention{Heads: c.Heads, HeadDim: c.HeadDim}, Layers: c.Layers, FeedForward: gelu(c.FF), Vocab: c.Vocab, NormEps: c.Eps,

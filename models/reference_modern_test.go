@@ -18,7 +18,7 @@ type attentionSizes struct {
 }
 
 // attention returns the attention that the fields describe.
-func (c vectorSizes) attention() models.Attention {
+func (c sizes) attention() models.Attention {
 	a := models.Attention{Heads: c.Heads, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Positions: c.Positions, QKNorm: c.QKNorm,
 		ValueResidual: c.ValueResidual, InverseLayerScaling: c.Inverse}
 	if c.Positions == models.PositionsRoPE {

@@ -82,6 +82,7 @@ type reference struct {
 	auxiliary models.Auxiliary // the losses that it adds to the cross-entropy
 	weights   []link           // where its weights and gradients are in ours
 	watched   []link           // where its intermediate values are in our hooks
+	rows      int              // of the batch, as the config says; 0: it does not
 	device    graph.Options    // Device and Precision of our computation; zero: the CPU
 }
 

@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -20,33 +21,66 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// vectorSizes holds the sizes in the config of a reference on a stream of vectors, as plain keys;
-// absent ones are off.
-type vectorSizes struct {
-	Vocab, Seq, Layers, D, Heads, FF int
-	Experts                          int
-	TopK                             int `json:"top_k"`
-	Balance                          float64
-	Begin                            int `json:"loop_begin"`
-	End                              int `json:"loop_end"`
-	Loops                            int
-	Inverse                          bool `json:"inverse_layer_scaling"`
-	LayerScale, X0                   bool
-	Eps                              float64
-	Gelu, Norm, FeedForward          string
-	ZLoss                            float64 `json:"z_loss"`
+// sizes holds what the config of a reference says of any stream, as plain keys; absent ones are
+// off.
+type sizes struct {
+	Vocab, Seq, Batch, Layers, D, Heads, FF int
+	Dk, Dv, Rank                            int // of matrix streams
+	Experts                                 int
+	TopK                                    int `json:"top_k"`
+	Balance                                 float64
+	Begin                                   int `json:"loop_begin"`
+	End                                     int `json:"loop_end"`
+	Loops                                   int
+	Inverse                                 bool `json:"inverse_layer_scaling"`
+	LayerScale, X0                          bool
+	Eps                                     float64
+	Gelu, Norm, FeedForward                 string
+	ZLoss                                   float64 `json:"z_loss"`
+	MaskDocuments                           bool    `json:"mask_documents"`
+	BOS                                     int
+	Conv                                    int    // taps of the filters of what is written
+	ConvWrites                              string `json:"conv_writes"`
+	ConvKeys                                bool   `json:"conv_keys"`
+	ConvValues                              bool   `json:"conv_values"`
 	attentionSizes
 }
 
-// config returns the model on a vector stream.
-func (c vectorSizes) config() models.Config {
-	return models.Config{Stream: c.vector(), Attention: c.attention(), TieEmbeddings: c.Tied, LogitSoftcap: c.Softcap, Layers: c.Layers,
+// config returns the model on a vector stream or, with keys, on a matrix stream.
+func (c sizes) config() models.Config {
+	var of stream.Design = stream.MatrixConfig{Dk: c.Dk, Dv: c.Dv, Rank: c.Rank}
+	if c.Dk == 0 {
+		of = c.vector()
+	}
+	return models.Config{Stream: of, Attention: c.attention(), TieEmbeddings: c.Tied, LogitSoftcap: c.Softcap, Layers: c.Layers,
 		LoopBegin: c.Begin, LoopEnd: c.End, Loops: c.Loops,
-		FeedForward: c.feedForward(), Vocab: c.Vocab, Seq: c.Seq, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu}
+		FeedForward: c.feedForward(), Vocab: c.Vocab, Seq: c.Seq, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu,
+		MaskDocuments: c.MaskDocuments, BOS: c.BOS, Writes: c.writes()}
+}
+
+// writes returns what is convolved, nil for nothing.
+func (c sizes) writes() stream.WritesDesign {
+	var at []string
+	switch c.ConvWrites {
+	case "both":
+		at = []string{"attention", "feedforward"}
+	case "attention", "feedforward":
+		at = []string{c.ConvWrites}
+	}
+	for name, on := range map[string]bool{"keys": c.ConvKeys, "values": c.ConvValues} {
+		if on {
+			at = append(at, name)
+		}
+	}
+	if c.Conv == 0 || at == nil {
+		return nil
+	}
+	slices.Sort(at)
+	return stream.ConvWrites{Taps: c.Conv, At: at}
 }
 
 // vector returns the stream.
-func (c vectorSizes) vector() stream.VectorConfig {
+func (c sizes) vector() stream.VectorConfig {
 	v := vectorOf(c.D)
 	if v.LayerScale = c.LayerScale; c.X0 {
 		v.X0 = "neutral"
@@ -55,7 +89,7 @@ func (c vectorSizes) vector() stream.VectorConfig {
 }
 
 // feedForward returns the feed-forward that the reference names, or a GELU if it names none.
-func (c vectorSizes) feedForward() layers.FeedForwardDesign {
+func (c sizes) feedForward() layers.FeedForwardDesign {
 	switch {
 	case c.FeedForward == "swiglu":
 		return layers.SwiGLUConfig{Hidden: c.FF}
@@ -97,6 +131,7 @@ func readers() map[string]func(*testing.T, *reference) {
 		"rmt": readRMT, readsDynamicRMT: readDynamicRMT, "transformer": readVectors, "moe": readVectors, "muon": readVectors,
 		"official-rmt": readOfficialRMT, "official-transformer": readOfficialTransformer,
 		"value-residual": readVectors, "x0": readVectors, "layerscale": readVectors, "modern": readVectors, "looped": readVectors,
+		"conv": readVectors,
 	}
 }
 
@@ -113,6 +148,8 @@ func readDesign(t *testing.T, r *reference) {
 // the same.
 type referenceRows struct {
 	Settings map[string]string // their key, by ours
+	Absent   map[string]any    // our settings where their config has no such key
+	Same     map[string]any    // keys of theirs that can only have this value
 	Tensors  map[string]tensorRow
 }
 
@@ -129,13 +166,16 @@ type tensorRow struct {
 
 // readWith reads the config of a reference on a stream of vectors, and links its tensors.
 func (r *reference) readWith(t *testing.T, design string, rows referenceRows) {
-	var c vectorSizes
-	require.NoError(t, json.Unmarshal(r.expected.Config, &c))
-	r.config, r.auxiliary = c.config(), models.Auxiliary{ZLoss: c.ZLoss, BalanceLoss: c.Balance}
 	var given map[string]any
 	require.NoError(t, json.Unmarshal(r.expected.Config, &given))
+	var settings designrows.Model
+	var own []string
 	if design != "" {
-		r.config = r.settings(t, design, rows, given).On(t, design, r.config)
+		settings, own = r.settings(t, design, rows, given)
+	}
+	c := r.sizes(t, own...)
+	if design != "" {
+		r.config = settings.On(t, design, r.config)
 	}
 	numbers := map[string]int{}
 	for key, value := range given {
@@ -149,21 +189,76 @@ func (r *reference) readWith(t *testing.T, design string, rows referenceRows) {
 	}
 }
 
-// settings returns the settings of the design's stream, under our keys.
-func (r *reference) settings(t *testing.T, design string, rows referenceRows, given map[string]any) designrows.Model {
+// sizes reads the config and sets the model. own lists the keys that the reader of the kind uses
+// itself; it fails if the config has any other key that sizes lacks.
+func (r *reference) sizes(t *testing.T, own ...string) (c sizes) {
+	r.decode(t, &c, own...)
+	r.config, r.auxiliary, r.rows = c.config(), models.Auxiliary{ZLoss: c.ZLoss, BalanceLoss: c.Balance}, c.Batch
+	return c
+}
+
+// decode reads the config into a struct. It fails if a key is neither in the struct nor in own.
+func (r *reference) decode(t *testing.T, c any, own ...string) {
+	require.NoError(t, decodeKeys(r.expected.Config, c, own...), "%s: a key of the config that the reader does not use", r.dir)
+}
+
+// decodeKeys reads JSON into a struct; a key that is neither in the struct nor in own is an error.
+func decodeKeys(text []byte, c any, own ...string) error {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(text, &given); err != nil {
+		return err
+	}
+	for _, key := range own {
+		delete(given, key)
+	}
+	rest, err := json.Marshal(given)
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(rest))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(c)
+}
+
+// TestReferenceKeys: no key of a reference's config is dropped silently.
+func TestReferenceKeys(t *testing.T) {
+	var c sizes
+	require.NoError(t, decodeKeys([]byte(`{"vocab": 31, "n": 4, "mask_documents": true, "bos": 3}`), &c, "n"))
+	require.Equal(t, sizes{Vocab: 31, MaskDocuments: true, BOS: 3}, c)
+	require.True(t, c.config().MaskDocuments)
+	require.Equal(t, 3, c.config().BOS)
+	require.ErrorContains(t, decodeKeys([]byte(`{"vocab": 31, "m": 4}`), &c, "n"), `"m"`)
+}
+
+// settings returns the settings of the design's stream, under our keys, and their keys.
+func (r *reference) settings(t *testing.T, design string, rows referenceRows, given map[string]any) (m designrows.Model, theirs []string) {
 	d, err := models.Standard().Stream(design)
 	require.NoError(t, err)
 	settings := map[string]any{}
+	for key, value := range rows.Absent {
+		settings[key] = value
+	}
+	for key, want := range rows.Same {
+		if got := given[key]; got != nil {
+			require.Equal(t, want, got, "%s: %s of kind %s", r.dir, key, design)
+		}
+		theirs = append(theirs, key)
+	}
 	for _, key := range settingsIn(d) {
-		if value := given[cmp.Or(rows.Settings[key], key)]; key != "" && value != nil {
+		if key == "" {
+			continue
+		}
+		their := cmp.Or(rows.Settings[key], key)
+		if value := given[their]; value != nil {
 			settings[key] = value
 		}
+		theirs = append(theirs, their)
 	}
-	return designrows.Model{"stream": settings}
+	return designrows.Model{"stream": settings}, theirs
 }
 
 // link says where a tensor of theirs is in ours.
-func (rows referenceRows) link(t *testing.T, c vectorSizes, store *graph.Store, name string, shape []int, numbers map[string]int) link {
+func (rows referenceRows) link(t *testing.T, c sizes, store *graph.Store, name string, shape []int, numbers map[string]int) link {
 	numbers = maps.Clone(numbers)
 	for axis, size := range shape {
 		numbers[fmt.Sprintf("s%d", axis)] = size
@@ -189,6 +284,9 @@ func (rows referenceRows) link(t *testing.T, c vectorSizes, store *graph.Store, 
 	if l, ok := c.packed(name); ok {
 		return l
 	}
+	if l, ok := c.filter(name, shape); ok {
+		return l
+	}
 	l, size := link{theirs: name, ours: name, strides: make([]int, len(shape))}, 1
 	for axis := len(shape) - 1; axis >= 0; axis-- {
 		l.strides[axis] = size
@@ -206,9 +304,19 @@ func prefixOf(name, key string) (string, bool) {
 	return prefix, ok && (prefix == "" && !anywhere || strings.HasSuffix(prefix, ".") && anywhere)
 }
 
+// filter links a filter of what is written, [entries, taps] in theirs and [taps, entries] in ours.
+func (c sizes) filter(name string, shape []int) (link, bool) {
+	_, part, _ := cutLast(name)
+	is := c.Conv > 0 && slices.Contains([]string{"conv", "k_conv", "v_conv"}, part)
+	if !is {
+		return link{}, false
+	}
+	return link{theirs: name, ours: name, strides: []int{1, shape[0]}}, true
+}
+
 // packed links queries, keys and values, which lie side by side in ours, and experts, which lie one
 // after the other.
-func (c vectorSizes) packed(name string) (link, bool) {
+func (c sizes) packed(name string) (link, bool) {
 	prefix, part, _ := cutLast(name)
 	head := cmp.Or(c.HeadDim, c.D/max(1, c.Heads))
 	heads, kv := c.Heads*head, cmp.Or(c.KVHeads, c.Heads)*head

@@ -27,7 +27,7 @@ type Spec struct {
 // valid.
 func (c Config) Resolve() (Spec, error) {
 	s := Spec{Config: c.WithDefaults()}
-	for _, check := range []func() error{s.checkStream, s.checkFeedForward, s.checkChoices, s.checkRope, s.checkBlocks, s.checkNumbers, s.checkMuP} {
+	for _, check := range []func() error{s.checkStream, s.checkFeedForward, s.checkWrites, s.checkChoices, s.checkRope, s.checkBlocks, s.checkNumbers, s.checkMuP} {
 		if err := check(); err != nil {
 			return Spec{}, err
 		}
@@ -183,6 +183,21 @@ func (s Spec) attentionConfig(l int, values *layers.ValueResidual) layers.Attent
 func (s Spec) feedForwardSizes() layers.FeedForwardSizes {
 	return layers.FeedForwardSizes{In: s.Width(), Bias: s.Bias || s.FFBias, ExactGelu: s.Gelu == GeluExact, AddsOutput: s.shape.AddsOutput,
 		WidthRatio: s.ratios().WidthRatio, HiddenRatio: s.hiddenRatio(), Init: s.init()}
+}
+
+// writeSizes returns what a site reads and writes.
+func (s Spec) writeSizes() stream.WriteSizes {
+	return stream.WriteSizes{Width: s.Width(), Queries: s.HeadCount() * s.HeadDim(), KV: s.KVHeads() * s.HeadDim()}
+}
+
+// sites lists the sublayers that a token passes, in order.
+func (s Spec) sites() (all []stream.Site) {
+	for block := range s.Depth() {
+		for _, sublayer := range s.shape.Sublayers {
+			all = append(all, stream.Site{Block: block, Sublayer: sublayer, Index: len(all)})
+		}
+	}
+	return all
 }
 
 // SameModel returns nil if two models have the same parameters and are the same function of

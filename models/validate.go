@@ -117,6 +117,22 @@ func (s *Spec) checkFeedForward() error {
 	return err
 }
 
+// checkWrites checks the settings of what happens to what sublayers write.
+func (s *Spec) checkWrites() error {
+	if s.Writes == nil {
+		return nil
+	}
+	if !isStruct(s.Writes) {
+		return fieldError("writes", "want a struct, got %T", s.Writes)
+	}
+	err := s.Writes.Check()
+	var bad *layers.SettingError
+	if errors.As(err, &bad) {
+		return &FieldError{Field: "writes." + bad.Key, Problem: bad.Problem}
+	}
+	return err
+}
+
 func (s *Spec) checkChoices() error {
 	for _, choice := range []struct {
 		field, value string

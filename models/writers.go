@@ -20,6 +20,7 @@ func (m *Model) Writers() []stream.Writer {
 	}
 	writers := additive.Writers()
 	for i := range writers {
+		writers[i].Over = m.writes.Over(writers[i].Source)
 		if writers[i].Part == stream.HeadPart {
 			writers[i].Parts = m.spec.HeadCount()
 		}
@@ -37,7 +38,7 @@ func (m *Model) Writers() []stream.Writer {
 // feedForwardWriter returns the Writer of a block's feed-forward.
 func (m *Model) feedForwardWriter(site stream.Site) stream.Writer {
 	name, u := site.Name(), m.feedforward[site.Block].Units()
-	return stream.Writer{Name: name, Part: u.Part, Parts: u.Count, Activation: u.Activation, Weight: u.Weight, Bias: u.Bias, Whole: u.Whole, Source: name}
+	return stream.Writer{Name: name, Part: u.Part, Parts: u.Count, Activation: u.Activation, Weight: u.Weight, Bias: u.Bias, Whole: u.Whole, Source: name, Over: m.writes.Over(name)}
 }
 
 // UnembeddingWeights returns the logits' weights [F, vocab], tied or not, with muP's factor:

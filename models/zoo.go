@@ -30,6 +30,7 @@ func Standard() Zoo {
 			stream.MHCConfig{},
 			stream.MHCLiteConfig{},
 			stream.KromHCConfig{},
+			stream.IHCConfig{},
 			stream.VWNConfig{},
 			stream.HighwayConfig{},
 			stream.HieraggConfig{},
@@ -44,6 +45,8 @@ func Standard() Zoo {
 			stream.WideConfig{},
 			stream.LaurelConfig{},
 			stream.TwoLaneConfig{},
+			stream.ConvWrites{},
+			stream.NoWrites{},
 			layers.SoftmaxAttention{},
 			layers.SlidingAttention{},
 			layers.GELUConfig{},
@@ -206,8 +209,10 @@ func largePresets() []Preset {
 		{"hyper-static-162m", on(stream.HyperConfig{N: 4})},
 		{"hyper-dynamic-162m", on(stream.HyperConfig{N: 4, Dynamic: true})},
 		{"mhc-162m", on(stream.MHCConfig{N: 4})},
+		{"mhc-single-pass-162m", on(stream.MHCConfig{N: 4, RowOptions: singlePass()})},
 		{"mhc-lite-162m", on(stream.MHCLiteConfig{N: 4})},
 		{"kromhc-162m", on(stream.KromHCConfig{N: 4})},
+		{"ihc-162m", on(stream.IHCConfig{N: 4})},
 		{"gated-residual-162m", on(stream.GatedResidualConfig{N: 4, Rank: 80})},
 		{"denseformer-162m", on(stream.DenseFormerConfig{Dilation: 4, Period: 5})},
 		{"mudd-162m", on(stream.MUDDConfig{ExpandLast: true, Round64: true})},
@@ -252,8 +257,11 @@ func smallPresets() []Preset {
 		{"quickstart-hyper-static", on(stream.HyperConfig{N: 4})},
 		{"quickstart-hyper-dynamic", on(stream.HyperConfig{N: 4, Dynamic: true})},
 		{"quickstart-mhc", on(stream.MHCConfig{N: 4})},
+		{"quickstart-mhc-single-pass", on(stream.MHCConfig{N: 4, RowOptions: singlePass()})},
 		{"quickstart-mhc-lite", on(stream.MHCLiteConfig{N: 4})},
 		{"quickstart-kromhc", on(stream.KromHCConfig{N: 4})},
+		{"quickstart-ihc", on(stream.IHCConfig{N: 4})},
+		{"quickstart-ihc-static", on(stream.IHCConfig{N: 4, Static: true})},
 		{"quickstart-gated-residual", on(stream.GatedResidualConfig{N: 4, Rank: 16})},
 		{"quickstart-denseformer", on(stream.DenseFormerConfig{})},
 		{"quickstart-mudd", on(stream.MUDDConfig{ExpandLast: true})},
@@ -282,6 +290,9 @@ func smallPresets() []Preset {
 		{"attention-only", attentionOnly(small, 2)},
 	}))
 }
+
+// singlePass returns the rows' options of DeepSeek-V4.1.
+func singlePass() stream.RowOptions { return stream.RowOptions{SinglePass: true, Head: "carried"} }
 
 // named is a model and its name.
 type named struct {

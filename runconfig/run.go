@@ -18,7 +18,6 @@ import (
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/settings"
-	"github.com/residua-go/residua/stream"
 )
 
 // Run is a run config. The tags of its fields, and of those of its sections, describe each key, in
@@ -201,10 +200,7 @@ func resolve(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *se
 
 // readerOf returns a reader for configs whose sections may hold the kinds that a zoo lists.
 func readerOf(zoo models.Zoo) settings.Reader {
-	k, generated := settings.Kinds{}, data.Generated{Number: 100_000}
-	addKinds[stream.Design](k, zoo)
-	addKinds[layers.AttentionDesign](k, zoo)
-	addKinds[layers.FeedForwardDesign](k, zoo)
+	k, generated := zoo.SectionKinds(true), data.Generated{Number: 100_000}
 	addKinds[Optim](k, zoo, AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()})
 	addKinds[data.Source](k, zoo, data.Goroot{}, data.Files{}, data.Shards{}, data.DefaultConversations(), data.MQAR{Generated: generated, Vocabulary: 256, Length: 64, Pairs: 4, Power: 0.01},
 		data.Memorization{Generated: generated, Pairs: 1024, Values: 64, Asked: 32}, data.BottleneckCopy{Generated: generated, Vocabulary: 64, Tokens: 16})

@@ -1,6 +1,10 @@
 package stream
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/stream/linear"
+)
 
 // Additive is a stream whose output is a sum over what was written to it, once the quantities that
 // a run computed from its input (mixing coefficients, gates, the scales of norms) are frozen. All
@@ -65,6 +69,9 @@ type Writer struct {
 	// Table says that the activation is a row of a table, the parameter Name, multiplied by Scale.
 	Table bool
 	Scale float64
+	// Over is what happens to what is written, over tokens, before it enters the stream; nil:
+	// nothing.
+	Over linear.Over
 	// Reads is the number of values that the writer itself computes from the stream, its hidden
 	// neurons and gates; what sites read is not counted.
 	Reads int

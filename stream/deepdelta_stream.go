@@ -107,7 +107,7 @@ func (s *deepDelta) Embed(t Tokens) State {
 	if s.config.Dv == 1 {
 		state.H = s.embed(t) // [T, D]
 	} else {
-		state.VectorState = s.embedCopies(t, s.config.Dv).(VectorState) // [T, dv, D]
+		state.VectorState = s.embedCopies(t, s.config.Dv) // [T, dv, D]
 	}
 	return state
 }

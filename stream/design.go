@@ -66,6 +66,14 @@ type PlainWeights interface {
 	SetPlain(own, plain *graph.Store) error
 }
 
+// IdleDesign is a design in which some entries of parameters have no gradient, whatever the weights
+// are, because nothing depends on them.
+type IdleDesign interface {
+	Design
+	// Idle returns how many entries of a parameter have none.
+	Idle(name string, shape []int) int
+}
+
 // VariantNamer is a design whose settings choose between named variants.
 type VariantNamer interface {
 	Design
@@ -88,7 +96,8 @@ type Common struct {
 	InputScale     float64 // muP multiplier of the embedding
 	Dropout        float64
 	Blocks         BlockOptions
-	AttentionOnly  bool // blocks have no feed-forward; a stream that needs feed-forwards still lists it in its Shape
+	Writes         *SiteWrites // what a model does to what its sublayers write; nil: nothing
+	AttentionOnly  bool        // blocks have no feed-forward; a stream that needs feed-forwards still lists it in its Shape
 	Ratios
 }
 

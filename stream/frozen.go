@@ -81,7 +81,10 @@ func newFrozen(r Record) *Frozen {
 // carrier is a stream's description of how it carries what is written to it; the stream's
 // methods for analyses use it. Without a record, carry fails only because of a mistake in the
 // stream's code.
-type carrier struct{ carry func(f *Frozen) }
+type carrier struct {
+	carry  func(f *Frozen)
+	writes *SiteWrites
+}
 
 // FreezeHooks lists the hooks that the stream asks a run for.
 func (c *carrier) FreezeHooks() []string { return c.Static().hooks }
@@ -99,6 +102,7 @@ func (c *carrier) Freeze(r Record) (*Frozen, error) {
 func (c *carrier) Static() *Frozen {
 	f := newFrozen(nil)
 	c.carry(f)
+	c.writes.own(f)
 	return f
 }
 

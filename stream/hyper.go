@@ -2,6 +2,7 @@ package stream
 
 import (
 	"cmp"
+	"strings"
 
 	"gorgonia.org/gorgonia"
 
@@ -14,6 +15,7 @@ import (
 // HyperConfig describes a stream with hyper-connections.
 type HyperConfig struct {
 	Vectors
+	RowOptions
 	N       int  `yaml:"n" default:"4" max:"4096" help:"number of rows, the expansion rate"`
 	Dynamic bool `yaml:"dynamic" help:"the coefficients depend on the stream"`
 }
@@ -54,17 +56,26 @@ func (c HyperConfig) Variant() string {
 
 // Defaults sets 4 rows.
 func (c HyperConfig) Defaults() Design {
-	c.N = orDefault(c.N, defaultRows)
+	c.N, c.RowOptions = orDefault(c.N, defaultRows), c.defaults()
 	return c
 }
 
 // Check returns an error unless there is at least one row.
 func (c HyperConfig) Check() error {
-	return cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N))
+	return cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N), c.RowOptions.check())
+}
+
+// Idle counts A_m of the last site where nothing reads by it.
+func (c HyperConfig) Idle(name string, shape []int) int {
+	at, rest := c.siteOf(name)
+	if !strings.HasPrefix(rest, "hyper.") || len(shape) < 2 || !c.unread(at, c.Common) {
+		return 0
+	}
+	return shape[0]
 }
 
 // Shape returns the shape of a stream of N rows.
-func (c HyperConfig) Shape() Shape { return c.shape(c.N * c.D) }
+func (c HyperConfig) Shape() Shape { return c.kept(c.shape(c.N * c.D)) }
 
 // Plain returns a vector stream: sites read one of n equal rows and write to all of them, and the
 // last norm maps the sum of the rows to the same features as one row.
@@ -73,12 +84,12 @@ func (c HyperConfig) Plain() (Design, bool) { return c.plain(true) }
 // Cost counts the coefficients; dynamic ones are kept, and so is the product from which they are
 // computed.
 func (c HyperConfig) Cost() layers.Cost {
-	n, d, k := float64(c.N), float64(c.D), float64(packing{c.N, 1}.columns())
+	n, d, k := float64(c.N), float64(c.D), float64(packing{n: c.N, m: 1}.columns())
 	coefficients := layers.Cost{Parameters: n * k}
 	if c.Dynamic {
 		coefficients = coefficients.Plus(layers.Cost{Parameters: d + d*k + 2, FLOPs: 2 * n * d * k, Activations: 2 * n * k})
 	}
-	return c.copiedCost(c.N, coefficients)
+	return c.copiedCost(c.N, coefficients).Plus(c.RowOptions.cost(c.Vectors, c.N))
 }
 
 // New makes the parameters of a stream with hyper-connections (Zhu et al. 2024, arXiv 2409.19606):
@@ -99,8 +110,8 @@ func (c HyperConfig) Cost() layers.Cost {
 // Parameters of a site: "hyper.static" [n, n+2], columns A_m | A_r | B^T; dynamic also
 // "hyper.norm" [D], "hyper.w" [D, n+2], columns W_m | W_r | W_b, and "hyper.scale" [2].
 func (c HyperConfig) New(b *graph.Builder) Stream {
-	return newCopied(b, c.Vectors, c.N, func(at Site) mixer {
-		name, p := at.Name()+".hyper", packing{c.N, 1}
+	return newRows(b, c.Vectors, packing{n: c.N, m: 1}, c.RowOptions, func(at Site) mixer {
+		name, p := at.Name()+".hyper", packing{n: c.N, m: 1}
 		s := rowStarts{"I", "1 at row (site mod n)", "1", "Zhu et al. 2024, arXiv 2409.19606"}
 		static := b.Param(constant(name+".static", p.pack(
 			func(i, _ int) float64 { return indicator(i == c.first(at)%c.N) }, kronecker,
@@ -111,7 +122,7 @@ func (c HyperConfig) New(b *graph.Builder) Stream {
 		gain, w := b.Param(layers.Gain(name+".norm", c.D)), b.Param(decaying(name+".w", c.D, p.columns()))
 		scale := b.Param(constant(name+".scale", []float64{0.01, 0.01}, 2))
 		return tanhMixer(b, p, s, static, gain, w, scale, norm.Options{RMS: c.Norm.RMS, Eps: c.Norm.Eps}, 1)
-	})
+	}, nil)
 }
 
 // tanhMixer returns a mixer that computes static + scale ⊙ tanh(tau Norm(h) w), row by row; it

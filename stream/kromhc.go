@@ -16,6 +16,7 @@ import (
 // KromHCConfig describes a stream with KromHC.
 type KromHCConfig struct {
 	Vectors
+	RowOptions
 	N int `yaml:"n" default:"4" max:"4096" help:"number of rows, a power of two, at most 64"`
 }
 
@@ -35,13 +36,13 @@ func (KromHCConfig) Card() layers.Card {
 
 // Defaults sets 4 rows.
 func (c KromHCConfig) Defaults() Design {
-	c.N = orDefault(c.N, defaultRows)
+	c.N, c.RowOptions = orDefault(c.N, defaultRows), c.defaults()
 	return c
 }
 
 // Check returns an error unless the number of rows is a power of two up to 64.
 func (c KromHCConfig) Check() error {
-	err := cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N))
+	err := cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N), c.RowOptions.check())
 	if err == nil && (c.N > maxMHCRows || c.N&(c.N-1) != 0) {
 		err = layers.Setting("n", "want a power of two up to %d for the %s stream, got %d", maxMHCRows, c.Name(), c.N)
 	}
@@ -51,11 +52,16 @@ func (c KromHCConfig) Check() error {
 // pairs returns the number of logits for the rows' mixing: 2 for each of the K factors.
 func (c KromHCConfig) pairs() int { return 2 * (bits.Len(uint(c.N)) - 1) }
 
+// Idle counts what the rows' options leave without a gradient.
+func (c KromHCConfig) Idle(name string, shape []int) int { return c.idle(c.Common, c.N, name, shape) }
+
 // Shape returns the shape of a stream of N rows.
-func (c KromHCConfig) Shape() Shape { return c.shape(c.N * c.D) }
+func (c KromHCConfig) Shape() Shape { return c.kept(c.shape(c.N * c.D)) }
 
 // Cost counts two columns of the projection for each factor.
-func (c KromHCConfig) Cost() layers.Cost { return c.copiedCost(c.N, c.projectionCost(c.N, c.pairs())) }
+func (c KromHCConfig) Cost() layers.Cost {
+	return c.copiedCost(c.N, c.projectionCost(c.N, c.pairs())).Plus(c.RowOptions.cost(c.Vectors, c.N))
+}
 
 // New makes the parameters of mHC whose row mixing is a Kronecker product (Zhou et al. 2026, arXiv
 // 2601.21579): with n = 2^K and a pair of logits for each factor, first the factor of the most
@@ -79,5 +85,5 @@ func (c KromHCConfig) New(b *graph.Builder) Stream {
 	return constrained{n: c.N, alpha: startAlpha, wide: true, res: slices.Repeat([]float64{0, offDiagonalLogit}, c.pairs()/2),
 		of: func(z, alpha, bias *gorgonia.Node) *gorgonia.Node {
 			return mix.KroneckerCoefficients(b, z, alpha, bias, c.N)
-		}, mixing: Start{startsOnDiagonal(mixing[0]), mixing}, source: "Zhou et al. 2026, arXiv 2601.21579"}.stream(b, c.Vectors)
+		}, mixing: Start{startsOnDiagonal(mixing[0]), mixing}, source: "Zhou et al. 2026, arXiv 2601.21579"}.stream(b, c.Vectors, c.RowOptions)
 }

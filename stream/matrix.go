@@ -163,7 +163,7 @@ type keyedSite struct {
 // shape of the keys that read.
 func newMatrix(b *graph.Builder, c MatrixConfig, newKeys func(at Site, reads []int) (read, write keyVectors)) *matrix {
 	m := &matrix{b: b, c: c, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, c.Rank, c.Dv)}
-	m.carrier.carry = m.carryOn
+	m.carrier.carry = m.carryOn // without the convolution of what is written: keys are to stay keys
 	writes := func(name string) *gorgonia.Node {
 		return b.Param(keys(graph.RoleWriteKeys, c.Init.Hidden(name, c.Rank, c.RankRatio, c.Rank, c.Dk)))
 	}
@@ -235,7 +235,7 @@ func (m *matrix) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
 // WriteFeatures stores y, R vectors of Dv entries (eq. 23).
 func (m *matrix) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) State {
 	x := s.(VectorState).H
-	y = elementwise.Dropout(m.b, y, m.c.Dropout)
+	y = elementwise.Dropout(m.b, m.c.Common.Written(at, y), m.c.Dropout)
 	if c := m.c.Blocks.ResidualScale; c != 0 {
 		y = elementwise.Scale(m.b, y, c)
 	}

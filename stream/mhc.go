@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"gorgonia.org/gorgonia"
 
@@ -16,6 +17,7 @@ import (
 // MHCConfig describes a stream with manifold-constrained hyper-connections.
 type MHCConfig struct {
 	Vectors
+	RowOptions
 	N          int `yaml:"n" default:"4" max:"4096" help:"number of rows, the expansion rate"`
 	Iterations int `yaml:"sinkhorn_iterations" default:"20" max:"1000" help:"iterations that make the mixing doubly stochastic"`
 	// StartLogit and StartAlpha set how far from the identity H_res starts, and how strongly it
@@ -39,7 +41,16 @@ const (
 func (MHCConfig) Name() string { return "mhc" }
 
 // Card describes mHC.
-func (MHCConfig) Card() layers.Card {
+func (c MHCConfig) Card() layers.Card {
+	if c.SinglePass {
+		return layers.Card{
+			Title: "Manifold-constrained hyper-connections, single pass",
+			Equation: "c_0 = e;   X_(k+1) = H_k X_k + post_k^T F(c_k);   c_(k+1) = pre_k . X_(k+1)\n" +
+				"logits = Norm(c_last) W_U          pre_k, post_k and H_k as mHC's, from X_k",
+			Source: "DeepSeek-V4.1-Flash (transformers, pull request 48755)",
+			Use:    "mHC whose read lags: what a site's coefficients read is the next site's input, so that the rows are carried, written and read in one pass, with (2n+2) D entries of traffic a site instead of (4n+4) D. The last site's read is the head. It starts as the transformer does; trained, it is another model than mHC.",
+		}
+	}
 	return layers.Card{
 		Title: "Manifold-constrained hyper-connections",
 		Equation: "z = alpha (x phi) + b,   x = vec(X)/rms(vec X)\n" +
@@ -52,7 +63,7 @@ func (MHCConfig) Card() layers.Card {
 
 // Defaults sets 4 rows, 20 iterations, and a start within 0.1% of the identity.
 func (c MHCConfig) Defaults() Design {
-	c.N, c.Iterations = orDefault(c.N, defaultRows), orDefault(c.Iterations, 20)
+	c.N, c.Iterations, c.RowOptions = orDefault(c.N, defaultRows), orDefault(c.Iterations, 20), c.defaults()
 	if c.StartLogit == 0 {
 		c.StartLogit = offDiagonalLogit
 	}
@@ -64,7 +75,7 @@ func (c MHCConfig) Defaults() Design {
 
 // Check returns an error unless there are 1 to 64 rows and at least one iteration.
 func (c MHCConfig) Check() error {
-	if err := cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N), layers.CheckSize("sinkhorn_iterations", c.Iterations)); err != nil {
+	if err := cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N), layers.CheckSize("sinkhorn_iterations", c.Iterations), c.RowOptions.check()); err != nil {
 		return err
 	}
 	switch {
@@ -81,14 +92,16 @@ func (c MHCConfig) Check() error {
 }
 
 // Shape returns the shape of a stream of N rows.
-func (c MHCConfig) Shape() Shape { return c.shape(c.N * c.D) }
+func (c MHCConfig) Shape() Shape { return c.kept(c.shape(c.N * c.D)) }
 
 // Plain returns a vector stream: rows that are equal are read with a sum of weights that the
 // sublayer's norm cancels, written to with the factor 1 each, and mixed by rows that sum to 1.
 func (c MHCConfig) Plain() (Design, bool) { return c.plain(true) }
 
 // Cost counts a column of the projection for each entry of the rows' mixing.
-func (c MHCConfig) Cost() layers.Cost { return c.copiedCost(c.N, c.projectionCost(c.N, c.N*c.N)) }
+func (c MHCConfig) Cost() layers.Cost {
+	return c.copiedCost(c.N, c.projectionCost(c.N, c.N*c.N)).Plus(c.RowOptions.cost(c.Vectors, c.N))
+}
 
 // New makes the parameters of a stream with manifold-constrained hyper-connections (DeepSeek 2025,
 // arXiv 2512.24880): n rows X [n, D] whose mixing is doubly stochastic, so that no row's sum grows
@@ -111,7 +124,7 @@ func (c MHCConfig) New(b *graph.Builder) Stream {
 	return constrained{n: c.N, alpha: c.StartAlpha, res: table(c.N, c.N, func(i, j int) float64 { return c.StartLogit * indicator(i != j) }),
 		of: func(z, alpha, bias *gorgonia.Node) *gorgonia.Node {
 			return mix.SinkhornCoefficients(b, z, alpha, bias, c.N, c.Iterations)
-		}, mixing: evenDiagonal(c.N, diagonal), source: "DeepSeek 2025, arXiv 2512.24880"}.stream(b, c.Vectors)
+		}, mixing: evenDiagonal(c.N, diagonal), source: "DeepSeek 2025, arXiv 2512.24880"}.stream(b, c.Vectors, c.RowOptions)
 }
 
 // constrained is what mHC, mHC-lite and KromHC share: a projection alpha (x_n phi) + b, from which
@@ -145,9 +158,39 @@ func (c Vectors) projectionCost(n, res int) layers.Cost {
 	return layers.Cost{Parameters: size*k + k + 3, FLOPs: 2 * size * k, Activations: k + rows*(rows+2)}
 }
 
+// idle returns how many entries of a parameter of n rows' projection have no gradient: those of pre
+// and of the rows' mixing, where nothing depends on them.
+func (o RowOptions) idle(c Common, n int, name string, shape []int) int {
+	at, rest := c.siteOf(name)
+	part, ours := strings.CutPrefix(rest, "mhc.")
+	if !ours {
+		return 0
+	}
+	pre, mixing := int(indicator(o.unread(at, c))), int(indicator(o.unmixed(at, c)))
+	if part == "alpha" {
+		return pre + mixing
+	}
+	columns, rows := shape[len(shape)-1], 1
+	if len(shape) > 1 {
+		rows = shape[0]
+	}
+	return rows * (pre*n + mixing*(columns-2*n))
+}
+
+// Idle counts what the rows' options leave without a gradient.
+func (c MHCConfig) Idle(name string, shape []int) int { return c.idle(c.Common, c.N, name, shape) }
+
+// Variant returns "single pass" or "mixed".
+func (c MHCConfig) Variant() string {
+	if c.SinglePass {
+		return "single pass"
+	}
+	return "mixed"
+}
+
 // stream makes the parameters: "mhc.phi", "mhc.alpha" and "mhc.b" of each site.
-func (k constrained) stream(b *graph.Builder, c Vectors) Stream {
-	return newCopied(b, c, k.n, func(at Site) mixer {
+func (k constrained) stream(b *graph.Builder, c Vectors, o RowOptions) Stream {
+	return newRows(b, c, packing{n: k.n, m: 1}, o, func(at Site) mixer {
 		pre, name := siteLogits(k.n, c.first(at)), at.Name()+".mhc"
 		post, writes := make([]float64, k.n), "1"
 		if k.wide {
@@ -160,14 +203,14 @@ func (k constrained) stream(b *graph.Builder, c Vectors) Stream {
 		return mixer{func(h *gorgonia.Node) *gorgonia.Node {
 			return k.of(norm.Linear(b, h, nil, phi, norm.Options{RMS: true, Eps: c.Norm.Eps}), alpha, bias) // of x_n phi [T, 2n+..]
 		}, func() Form {
-			f := mixedForm(packing{k.n, 1}, k.source, Dependent, phi, alpha, bias)
+			f := mixedForm(packing{n: k.n, m: 1}, k.source, Dependent, phi, alpha, bias)
 			f.Res.Constraint, f.Down.Constraint, f.Up.Constraint = DoublyStochastic, WithinOne, WithinTwo
 			f.Res.Start = k.mixing
 			f.Down.Start = Start{"sigmoid(+1) at row (site mod n), sigmoid(-1) elsewhere", opened(1, pre)}
 			f.Up.Start = Start{writes, opened(2, post)}
 			return f
 		}}
-	})
+	}, nil)
 }
 
 // opened returns factor times the sigmoids of the logits.

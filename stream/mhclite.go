@@ -14,6 +14,7 @@ import (
 // MHCLiteConfig describes a stream with mHC-lite.
 type MHCLiteConfig struct {
 	Vectors
+	RowOptions
 	N int `yaml:"n" default:"4" max:"4096" help:"number of rows, at most 4"`
 }
 
@@ -36,28 +37,31 @@ func (MHCLiteConfig) Card() layers.Card {
 
 // Defaults sets 4 rows.
 func (c MHCLiteConfig) Defaults() Design {
-	c.N = orDefault(c.N, defaultRows)
+	c.N, c.RowOptions = orDefault(c.N, defaultRows), c.defaults()
 	return c
 }
 
 // Check returns an error unless there are 1 to 4 rows.
 func (c MHCLiteConfig) Check() error {
-	err := cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N))
+	err := cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N), c.RowOptions.check())
 	if err == nil && c.N > maxLiteRows {
 		err = layers.Setting("n", "want 1 to %d for the %s stream, which mixes n! permutations, got %d: take the %s stream", maxLiteRows, c.Name(), c.N, MHCConfig{}.Name())
 	}
 	return err
 }
 
+// Idle counts what the rows' options leave without a gradient.
+func (c MHCLiteConfig) Idle(name string, shape []int) int { return c.idle(c.Common, c.N, name, shape) }
+
 // Shape returns the shape of a stream of N rows.
-func (c MHCLiteConfig) Shape() Shape { return c.shape(c.N * c.D) }
+func (c MHCLiteConfig) Shape() Shape { return c.kept(c.shape(c.N * c.D)) }
 
 // Plain returns a vector stream, for the same reasons as mHC.
 func (c MHCLiteConfig) Plain() (Design, bool) { return c.plain(true) }
 
 // Cost counts a column of the projection for each permutation.
 func (c MHCLiteConfig) Cost() layers.Cost {
-	return c.copiedCost(c.N, c.projectionCost(c.N, mix.Permutations(c.N)))
+	return c.copiedCost(c.N, c.projectionCost(c.N, mix.Permutations(c.N))).Plus(c.RowOptions.cost(c.Vectors, c.N))
 }
 
 // New makes the parameters of mHC whose row mixing is a mixture of permutations, doubly stochastic
@@ -75,5 +79,5 @@ func (c MHCLiteConfig) New(b *graph.Builder) Stream {
 	return constrained{n: c.N, alpha: startAlpha, res: table(all, 1, func(r, _ int) float64 { return offDiagonalLogit * indicator(r > 0) }),
 		of: func(z, alpha, bias *gorgonia.Node) *gorgonia.Node {
 			return mix.PermutationCoefficients(b, z, alpha, bias, c.N)
-		}, mixing: evenDiagonal(c.N, stays), source: "mHC-lite, arXiv 2601.05732"}.stream(b, c.Vectors)
+		}, mixing: evenDiagonal(c.N, stays), source: "mHC-lite, arXiv 2601.05732"}.stream(b, c.Vectors, c.RowOptions)
 }

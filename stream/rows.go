@@ -4,6 +4,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/mix"
 	"github.com/residua-go/residua/graph/ops/shape"
 	"github.com/residua-go/residua/layers"
@@ -21,7 +22,9 @@ import (
 type rows struct {
 	*Vector
 	packing
-	mixers []mixer // by Site.Index
+	mixers  []mixer // by Site.Index
+	options RowOptions
+	head    func(h *gorgonia.Node) *gorgonia.Node // the gated head's factors, for mix.Read
 }
 
 // mixer computes a site's coefficients and describes them.
@@ -35,6 +38,9 @@ type mixer struct {
 // and what is written.
 func (c Vectors) mixCost(p packing, size float64) layers.Cost {
 	n, m := float64(p.n), float64(p.m)
+	if p.unmixed {
+		n = 0
+	}
 	return layers.Cost{FLOPs: 2*m*size + 2*(n+m)*size, Activations: size + 2*float64(c.D)}
 }
 
@@ -48,15 +54,31 @@ func (c Vectors) rowsCost(p packing, size float64, coefficients layers.Cost) lay
 // copiedCost returns the cost of a stream of n copies of a vector; coefficients is the cost of the
 // coefficients at each site.
 func (c Vectors) copiedCost(n int, coefficients layers.Cost) layers.Cost {
+	return c.copiesCost(packing{n: n, m: 1}, coefficients)
+}
+
+// copiesCost is like copiedCost, for rows that may be carried as they are.
+func (c Vectors) copiesCost(p packing, coefficients layers.Cost) layers.Cost {
 	d := float64(c.D)
-	return c.tablesCost(d).Plus(c.rowsCost(packing{n, 1}, float64(n)*d, coefficients))
+	return c.tablesCost(d).Plus(c.rowsCost(p, float64(p.n)*d, coefficients))
 }
 
 // newCopied makes the parameters of a stream of n copies of a vector; newMixer makes those of a
 // site.
 func newCopied(b *graph.Builder, c Vectors, n int, newMixer func(at Site) mixer) *rows {
-	r := &rows{Vector: startVector(b, c), packing: packing{n, 1}}
+	return newRows(b, c, packing{n: n, m: 1}, RowOptions{}, newMixer, nil)
+}
+
+// newRows is like newCopied, with options; a nil head is the gated head that all streams share.
+func newRows(b *graph.Builder, c Vectors, p packing, o RowOptions, newMixer func(at Site) mixer, head *rowGates) *rows {
+	r := &rows{Vector: startVector(b, c), packing: p, options: o}
 	r.addSites(newMixer)
+	if o.Head == headGated {
+		if head == nil {
+			head = &rowGates{n: p.n}
+		}
+		r.head, _ = head.params(b, c, headName, 0)
+	}
 	r.addLastNorm()
 	r.Use(r)
 	return r
@@ -72,37 +94,77 @@ func (r *rows) addSites(newMixer func(at Site) mixer) {
 	}
 }
 
-// Embed makes n copies of the tokens' embedding.
-func (r *rows) Embed(t Tokens) State { return r.embedCopies(t, r.n) }
+// Embed makes n copies of the tokens' embedding. With a single pass the first site reads row 0.
+func (r *rows) Embed(t Tokens) State {
+	s := r.embedCopies(t, r.n)
+	if r.options.SinglePass {
+		s.More = gorgonia.Nodes{r.firstRow(s.H)}
+	}
+	return s
+}
+
+// firstRow returns row 0 of h [T, n, D]: [T, D].
+func (r *rows) firstRow(h *gorgonia.Node) *gorgonia.Node {
+	first := table(r.n, 1, func(i, _ int) float64 { return indicator(i == 0) })
+	return mix.Read(r.b, h, shape.Constant(r.b, h, first, r.n, 1), 1)
+}
 
 // embedCopies makes n rows of the tokens' embedding: [T, n, D].
-func (v *Vector) embedCopies(t Tokens, n int) State {
+func (v *Vector) embedCopies(t Tokens, n int) VectorState {
 	return VectorState{H: v.b.Hook("embedding.out", shape.Copies(v.b, v.lookUp(t), n), "row", "feature")}
 }
 
-// Read reads A_down^T H.
+// Read reads A_down^T H. With a single pass, the write before has read it by its own A_down.
 func (r *rows) Read(s State, at Site) (*gorgonia.Node, Link) {
-	h := s.(VectorState).H
-	c := r.Hook(at, coefficientsHook, r.mixers[at.Index].coefficients(h), "row", "coefficient")
-	return r.Hook(at, ".read", mix.Read(r.b, h, c, r.m)), c // [T, D]
+	state := s.(VectorState)
+	c := r.Hook(at, coefficientsHook, r.mixers[at.Index].coefficients(state.H), "row", "coefficient")
+	if r.options.SinglePass {
+		return r.Hook(at, ".read", state.More[0]), c
+	}
+	return r.Hook(at, ".read", mix.Read(r.b, state.H, c, r.m)), c // [T, D]
 }
 
 // coefficientsHook is the end of the names of hooks of packed coefficients.
 const coefficientsHook = ".coefficients"
 
-// Write adds B_up^T y to the mixed rows A_carry^T H.
+// Write adds B_up^T y to the mixed rows A_carry^T H. With a single pass it also reads the result
+// for the next site or the last norm.
 func (r *rows) Write(s State, at Site, from Reading, y *gorgonia.Node) State {
-	h := mix.Write(r.b, s.(VectorState).H, r.Written(at, y), from.Link.(*gorgonia.Node), r.m) // [T, n, d]
-	return VectorState{H: r.Hook(at, ".stream", h, "row", "feature")}
+	c, h := from.Link.(*gorgonia.Node), s.(VectorState).H // h [T, n, d]
+	y = r.Written(at, y)
+	stream := func(h *gorgonia.Node) *gorgonia.Node { return r.Hook(at, ".stream", h, "row", "feature") }
+	switch {
+	case !r.options.reads(at, r.c.Common):
+		return VectorState{H: stream(mix.Write(r.b, h, y, c, r.m))}
+	case r.b.Hooked(at.Name() + ".stream"): // a replaced stream is to be read
+		h = stream(mix.Write(r.b, h, y, c, r.m))
+		return VectorState{h, gorgonia.Nodes{mix.Read(r.b, h, c, r.m)}}
+	}
+	next, u := mix.Next(r.b, h, y, c, r.m)
+	return VectorState{stream(next), gorgonia.Nodes{u}}
 }
 
-// End returns the rows' sum.
-func (r *rows) End(s State) *gorgonia.Node { return shape.SumCopies(r.b, s.(VectorState).H) } // [T, D]
+// End returns what the head reads of the rows, by default their sum: [T, D].
+func (r *rows) End(s State) *gorgonia.Node {
+	h := s.(VectorState).H
+	switch r.options.Head {
+	case headGated:
+		return mix.Read(r.b, h, r.b.Hook(headName+coefficientsHook, r.head(h), "row", "coefficient"), 1)
+	case headMean:
+		return elementwise.Scale(r.b, shape.SumCopies(r.b, h), 1/float64(r.n))
+	case headCarried:
+		return s.(VectorState).More[0]
+	}
+	return shape.SumCopies(r.b, h)
+}
 
 // Form returns the form that the site's mixer describes.
 func (r *rows) Form(at Site) Form {
 	f := r.mixers[at.Index].form()
 	f.Site = at.Name()
+	if r.options.SinglePass {
+		f.Beyond = append(f.Beyond, Term{Text: "A_down reads the result, for the next site; the first site reads row 0"})
+	}
 	return f
 }
 
@@ -114,7 +176,31 @@ func (r *rows) Carry(f *Frozen) {
 	if f.record == nil {
 		each = 1 / float64(r.n)
 	}
-	r.carryRows(f, copies(r.n, r.c.D), linear.Mix{In: r.n, Out: 1, Width: r.c.D, At: func(_, _, _ int) float64 { return each }})
+	end := linear.Mix{In: r.n, Out: 1, Width: r.c.D, At: func(_, _, _ int) float64 { return each }}
+	r.carryRows(f, copies(r.n, r.c.D), r.carryHead(f, end))
+}
+
+// carryHead returns the map by which the last norm reads the rows: by the factors of the run, or
+// else evenly.
+func (r *rows) carryHead(f *Frozen, evenly linear.Mix) linear.Map {
+	switch r.options.Head {
+	case headMean:
+		evenly.At = func(_, _, _ int) float64 { return 1 / float64(r.n) }
+	case headCarried:
+		return r.down(f, r.c.lastSite())
+	case headGated:
+		c, stride := f.recorded(headName+coefficientsHook), r.n
+		if c == nil {
+			break
+		}
+		if len(c) == r.n {
+			stride = 0
+		} else if !f.checkRecorded(headName+coefficientsHook, len(c), r.n) {
+			break
+		}
+		evenly.At = func(t, _, j int) float64 { return c[t*stride+j] }
+	}
+	return evenly
 }
 
 // carryRows carries the rows by the coefficients of all sites; the map end reads them at the end.
@@ -126,17 +212,33 @@ func (r *rows) carryRows(f *Frozen, tables, end linear.Map) {
 	r.readOut(f, end)
 }
 
-// carryRead reads the rows by A_down.
+// carryRead reads the rows by A_down, with a single pass by that of the site before.
 func (r *rows) carryRead(f *Frozen, at Site) {
-	c := r.frozen(f, at)
-	f.Read(at.Name(), linear.Mix{In: r.n, Out: r.m, Width: r.c.D / r.m, At: func(t, i, j int) float64 { return c(t, j, i) }}, r.After(at))
+	var down linear.Map
+	switch {
+	case !r.options.SinglePass:
+		down = r.down(f, at)
+	case at.Index == 0:
+		down = linear.Row(r.n, 0, r.c.D)
+	default:
+		down = r.down(f, r.c.AllSites()[at.Index-1])
+	}
+	f.Read(at.Name(), down, r.After(at))
 }
 
-// carryWrite adds a step, A_carry, and a write to the rows by B_up.
+// down returns the map by which a site's A_down reads the rows.
+func (r *rows) down(f *Frozen, at Site) linear.Map {
+	c := r.frozen(f, at)
+	return linear.Mix{In: r.n, Out: r.m, Width: r.c.D / r.m, At: func(t, i, j int) float64 { return c(t, j, i) }}
+}
+
+// carryWrite adds a step, A_carry, unless it is I, and a write to the rows by B_up.
 func (r *rows) carryWrite(f *Frozen, at Site) {
-	n, m, c := r.n, r.m, r.frozen(f, at)
-	f.Step(linear.Mix{In: n, Out: n, Width: r.c.D / m, At: func(t, i, j int) float64 { return c(t, j, m+i) }})
-	f.Write(at.Name(), linear.Mix{In: m, Out: n, Width: r.c.D / m, At: func(t, i, j int) float64 { return c(t, i, m+n+j) }})
+	n, m, up, c := r.n, r.m, r.columns()-r.m, r.frozen(f, at)
+	if !r.unmixed {
+		f.Step(linear.Mix{In: n, Out: n, Width: r.c.D / m, At: func(t, i, j int) float64 { return c(t, j, m+i) }})
+	}
+	f.Write(at.Name(), linear.Mix{In: m, Out: n, Width: r.c.D / m, At: func(t, i, j int) float64 { return c(t, i, up+j) }})
 }
 
 // frozen returns a site's packed coefficients by token, row and column: one set for all tokens, or
@@ -162,17 +264,28 @@ func (r *rows) Mixings() (all []Mixing) {
 			all = append(all, Mixing{Name: site.Name(), Kind: kind, Rows: rows, Columns: columns, Hook: site.Name() + coefficientsHook, Entry: entry})
 		}
 		at(MixingDown, r.m, r.n, func(i, j int) int { return j*r.columns() + i })
-		at(MixingCarry, r.n, r.n, func(i, j int) int { return j*r.columns() + r.m + i })
-		at(MixingUp, r.n, r.m, func(i, j int) int { return i*r.columns() + r.m + r.n + j })
+		if !r.unmixed {
+			at(MixingCarry, r.n, r.n, func(i, j int) int { return j*r.columns() + r.m + i })
+		}
+		at(MixingUp, r.n, r.m, func(i, j int) int { return (i+1)*r.columns() - r.m + j })
 	}
 	return all
 }
 
-// packing lays out a site's packed coefficients [n, 2m+n].
-type packing struct{ n, m int }
+// packing lays out a site's packed coefficients [n, 2m+n] or, if rows are carried as they are,
+// [n, 2m].
+type packing struct {
+	n, m    int
+	unmixed bool
+}
 
 // columns returns the number of coefficients of a row.
-func (p packing) columns() int { return 2*p.m + p.n }
+func (p packing) columns() int {
+	if p.unmixed {
+		return 2 * p.m
+	}
+	return 2*p.m + p.n
+}
 
 // pack packs down(i, j), carry(i, k) and up(j, i), the entries of A_down, A_carry and B_up.
 func (p packing) pack(down, carry, up func(i, j int) float64) []float64 {
@@ -180,10 +293,10 @@ func (p packing) pack(down, carry, up func(i, j int) float64) []float64 {
 		switch {
 		case column < p.m:
 			return down(i, column)
-		case column < p.m+p.n:
+		case column < p.columns()-p.m:
 			return carry(i, column-p.m)
 		}
-		return up(column-p.m-p.n, i)
+		return up(column-p.columns()+p.m, i)
 	})
 }
 

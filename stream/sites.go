@@ -89,10 +89,10 @@ func startVector(b *graph.Builder, c Vectors, row ...int) *Vector {
 // Use makes s, a stream that embeds v, provide the steps.
 func (v *Vector) Use(s Steps) {
 	v.steps = s
-	v.carrier.carry = func(f *Frozen) {
+	v.carrier = carrier{func(f *Frozen) {
 		s.Carry(f)
 		v.carryPosts(f)
-	}
+	}, v.c.Writes}
 }
 
 // addBlocks makes the parameters of the maps and norms through which sublayers read and write.
@@ -162,9 +162,11 @@ func (v *Vector) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
 	return from.Normal, from
 }
 
-// WriteFeatures writes y, after the site's norm and times the residual scale if there are any.
+// WriteFeatures writes y, changed by the section writes, then by the site's norm and times the
+// residual scale, if there are any.
 func (v *Vector) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) State {
 	from, _ := link.(Reading)
+	y = v.c.Common.Written(at, y)
 	if v.posts != nil {
 		y = v.posts[at.Index].Forward(v.Hook(at, rawSuffix, y)) // [T, D]
 	}

@@ -27,7 +27,7 @@ func (TwoLaneConfig) Card() layers.Card {
 		Equation: "y = Attention(X_0);   X_i <- r X_i + p_i y;   z = FF(X_1);   X_i <- r' X_i + p'_i z          i = 0, 1\n" +
 			"logits = Norm((X_0 + X_1) / 2) W_U          X_0 = X_1 = h before block split; r, p learned, of each site",
 		Source: "modded-nanogpt, pull request 230; OpenAI's parameter-golf, pull request 1204",
-		Use:    "Attention reads one stream, feed-forwards another, and each writes to both by a learned number: whether a layer needs what the other kind wrote is up to training. It starts as the transformer, bit for bit, for three numbers a site; the sources start r at sqrt(1.1), and split at block 7 of 11. What it costs is memory and its traffic: twice the stream. With parallel a block's sublayers do not wait for each other.",
+		Use:    "Attention reads one stream, feed-forwards another, and each writes to both by a learned number: whether a layer needs what the other kind wrote is up to training. It starts as the transformer, bit for bit, for three numbers a site; the sources start r at sqrt(1.1), and split at block 7 of 11. What it costs is memory and its traffic: twice the stream. With parallel a block's sublayers do not wait for each other. The speedrun that the lanes come from replaced them on 2026-03-06 (modded-nanogpt, pull request 241) by attention of late blocks that reads the stream as it was after block 7, so that one stream is enough.",
 	}
 }
 
@@ -90,7 +90,7 @@ func (c TwoLaneConfig) New(b *graph.Builder) Stream {
 	for _, at := range c.AllSites() {
 		s.own = append(s.own, b.Param(layers.Gain(at.Name()+".lanes", 1, 2+int(indicator(c.parted(at))))))
 	}
-	all, columns := s.coefficients(b), packing{laneCount, 1}.columns()
+	all, columns := s.coefficients(b), packing{n: laneCount, m: 1}.columns()
 	s.rows = newCopied(b, c.Vectors, laneCount, func(at Site) mixer {
 		return mixer{func(*gorgonia.Node) *gorgonia.Node {
 			return shape.Slice(b, all, at.Index*columns, (at.Index+1)*columns) // [2, 4]
@@ -123,7 +123,7 @@ func (s *twoLane) carrier(at Site) *gorgonia.Node {
 // coefficients returns the coefficients of all sites side by side [2, 4 sites], computed at once
 // from all numbers.
 func (s *twoLane) coefficients(b *graph.Builder) *gorgonia.Node {
-	near, sites, columns := s.own[0], s.config.AllSites(), packing{laneCount, 1}.columns()
+	near, sites, columns := s.own[0], s.config.AllSites(), packing{n: laneCount, m: 1}.columns()
 	none := shape.Constant(b, near, []float64{0}, 1, 1)
 	var numbers [laneCount]gorgonia.Nodes // - | r | - | p_1, and - | - | r | p_0, where - is not used
 	for _, at := range sites {
@@ -179,7 +179,7 @@ func (s *twoLane) End(state State) *gorgonia.Node {
 
 // form describes a site: it reads one lane, and carries and writes both by learned numbers.
 func (s *twoLane) form(at Site) Form {
-	f := mixedForm(packing{laneCount, 1}, "modded-nanogpt, pull request 230; parameter-golf, pull request 1204", Learned, s.own[at.Index])
+	f := mixedForm(packing{n: laneCount, m: 1}, "modded-nanogpt, pull request 230; parameter-golf, pull request 1204", Learned, s.own[at.Index])
 	f.Res.Start, f.Up.Start = identity(laneCount), even(laneCount, "1", 1)
 	f.Down = Fixed.coefficient(1, laneCount, f.Down.Axes, Start{"1 at row (site mod n)", table(1, laneCount, func(_, j int) float64 { return indicator(j == lane(at)) })})
 	if s.config.parallel(at) {

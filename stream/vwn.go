@@ -102,7 +102,7 @@ func setFirstColumns(p *graph.Param, columns int, x []float64, width int) error 
 
 // Cost counts the coefficients, the groups' norm, and the maps that expand and reduce.
 func (c VWNConfig) Cost() layers.Cost {
-	shape, p := c.Shape(), packing{c.N, c.M}
+	shape, p := c.Shape(), packing{n: c.N, m: c.M}
 	wide, k, n, d, slot := float64(shape.Size), float64(p.columns()), float64(c.N), float64(c.D), float64(c.D/c.M)
 	coefficients := layers.Cost{Parameters: 2*n*k + slot + slot*k, FLOPs: 2 * wide * k, Activations: 2 * n * k}
 	total := c.tablesCost(float64(shape.TableWidth)).Plus(c.rowsCost(p, wide, coefficients))
@@ -118,7 +118,7 @@ func (c VWNConfig) Cost() layers.Cost {
 
 // New makes the parameters of a virtual width network.
 func (c VWNConfig) New(b *graph.Builder) Stream {
-	p, d := packing{c.N, c.M}, c.D/c.M
+	p, d := packing{n: c.N, m: c.M}, c.D/c.M
 	wide := c.N * d
 	v := &vwn{rows: rows{packing: p}}
 	if c.Expand {

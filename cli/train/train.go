@@ -124,6 +124,14 @@ func (c *call) options(run *runconfig.Run, j job, out commandline.Output) traine
 	return o
 }
 
+// shorter names, for a run of more than an hour, a config of minutes.
+func shorter(e trainer.Estimate) string {
+	if e.Time <= time.Hour {
+		return ""
+	}
+	return "note: -config quickstart-small takes minutes, on any machine"
+}
+
 // train trains an open run, and prints what it takes and how it ended.
 func (c *call) train(ctx context.Context, run *runconfig.Run, t *trainer.Trainer, j job, out commandline.Output) error {
 	t.Note(describe(run, t) + j.String())
@@ -133,6 +141,9 @@ func (c *call) train(ctx context.Context, run *runconfig.Run, t *trainer.Trainer
 	estimate, err := t.Estimate(ctx)
 	if err != nil {
 		return j.fail(errors.Wrap(err, "before the first step"))
+	}
+	if note := shorter(estimate); note != "" {
+		t.Note(note)
 	}
 	if c.DryRun {
 		if j.leads() {

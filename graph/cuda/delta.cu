@@ -114,11 +114,12 @@ DEVICE i64 carried_row(const CachedRow& row, int position, int back) {
 
 // delta_read computes u_t = sum over lags j from first to last, and rows c, of r[c] f[taps - 1 - j, c] x_(t-j)[c], elementwise,
 // with x [tokens, n, width], f [taps, n, width] or null (1), u [tokens, width]. Token t is number t mod seq of its row; positions
-// before starts[t] (null: 0) are left out. With `rows`, not null, what is before a row's first token comes from carried
+// before starts[t] (null: 0) are left out. r may be null (1); residual adds 1 to the last tap of f. With `rows`, not null, what
+// is before a row's first token comes from carried
 // [cached rows, 2, back, n, width], where position p is in slot p mod back. Four columns a thread in blocks of 256.
 template <typename A>
 DEVICE void delta_read(A* u, const A* x, const float* f, const float* r, const int* starts, int tokens, int seq, int n, int width,
-                       int taps, int first, int last, const A* carried, const CachedRow* rows, int back) {
+                       int taps, int first, int last, int residual, const A* carried, const CachedRow* rows, int back) {
   Quad q = quad_of(tokens, width);
   if (q.count <= 0) return;
   int number = static_cast<int>(q.row % seq), position = number;
@@ -132,8 +133,9 @@ DEVICE void delta_read(A* u, const A* x, const float* f, const float* r, const i
     for (int c = 0; c < n; c++) {
       read4(from + static_cast<i64>(c) * width, q.count, v);
       if (f != nullptr) read4(f + (static_cast<i64>(taps - 1 - lag) * n + c) * width + q.column, q.count, w);
+      float factor = r == nullptr ? 1.0f : r[c], own = residual && lag == 0 ? 1.0f : 0.0f;
 #pragma unroll
-      for (int k = 0; k < 4; k++) sum[k] += r[c] * w[k] * v[k];
+      for (int k = 0; k < 4; k++) sum[k] += (factor * w[k] + own) * v[k];
     }
   }
   write4(u + q.row * width + q.column, q.count, sum);
@@ -141,8 +143,8 @@ DEVICE void delta_read(A* u, const A* x, const float* f, const float* r, const i
 
 #define DELTA_READ(name, A)                                                                                                   \
   KERNEL(256) name(A* u, const A* x, const float* f, const float* r, const int* starts, int tokens, int seq, int n, int width, \
-                   int taps, int first, int last, const A* carried, const CachedRow* rows, int back) {                         \
-    delta_read(u, x, f, r, starts, tokens, seq, n, width, taps, first, last, carried, rows, back);                            \
+                   int taps, int first, int last, int residual, const A* carried, const CachedRow* rows, int back) {                         \
+    delta_read(u, x, f, r, starts, tokens, seq, n, width, taps, first, last, residual, carried, rows, back);                            \
   }
 
 DELTA_READ(delta_read_f32, float)
@@ -176,7 +178,7 @@ KERNEL(256) delta_carry_bf16(bf16* carried, const bf16* x, const CachedRow* rows
 // delta_read. addend may be null, or dx. Four columns a thread in blocks of 256.
 template <typename A>
 DEVICE void delta_read_grad(A* dx, const A* du, const float* f, const float* r, const int* starts, const A* addend, int tokens,
-                            int seq, int n, int width, int taps, int first, int last) {
+                            int seq, int n, int width, int taps, int first, int last, int residual) {
   Quad q = quad_of(tokens, width);
   if (q.count <= 0) return;
   int position = static_cast<int>(q.row % seq);
@@ -190,8 +192,9 @@ DEVICE void delta_read_grad(A* dx, const A* du, const float* f, const float* r, 
       if (starts != nullptr && starts[q.row + lag] > position) continue;
       read4(du + (q.row + lag) * width + q.column, q.count, v);
       if (f != nullptr) read4(f + (static_cast<i64>(taps - 1 - lag) * n + c) * width + q.column, q.count, w);
+      float factor = r == nullptr ? 1.0f : r[c], own = residual && lag == 0 ? 1.0f : 0.0f;
 #pragma unroll
-      for (int k = 0; k < 4; k++) sum[k] += r[c] * w[k] * v[k];
+      for (int k = 0; k < 4; k++) sum[k] += (factor * w[k] + own) * v[k];
     }
     write4(dx + at, q.count, sum);
   }
@@ -199,8 +202,8 @@ DEVICE void delta_read_grad(A* dx, const A* du, const float* f, const float* r, 
 
 #define DELTA_READ_GRAD(name, A)                                                                                             \
   KERNEL(256) name(A* dx, const A* du, const float* f, const float* r, const int* starts, const A* addend, int tokens, int seq, \
-                   int n, int width, int taps, int first, int last) {                                                        \
-    delta_read_grad(dx, du, f, r, starts, addend, tokens, seq, n, width, taps, first, last);                                 \
+                   int n, int width, int taps, int first, int last, int residual) {                                                        \
+    delta_read_grad(dx, du, f, r, starts, addend, tokens, seq, n, width, taps, first, last, residual);                                 \
   }
 
 DELTA_READ_GRAD(delta_read_grad_f32, float)
@@ -239,7 +242,7 @@ DELTA_FILTER_GRAD(delta_filter_grad_f32, float)
 DELTA_FILTER_GRAD(delta_filter_grad_bf16, bf16)
 
 // delta_read_sums makes df[j, c] (+)= r[c] dw[j, c] and dr[c] (+)= the sum over taps j of dw[j, c] . f[j, c] of the sums dw [taps,
-// n, width]. f, df and dr may be null. blockIdx.x is the row c.
+// n, width]. f, r, df and dr may be null. blockIdx.x is the row c.
 KERNEL(256)
 delta_read_sums(float* df, float* dr, const float* dw, const float* f, const float* r, int n, int width, int taps, int add_f,
                 int add_r) {
@@ -248,7 +251,7 @@ delta_read_sums(float* df, float* dr, const float* dw, const float* f, const flo
   for (int i = threadIdx.x; i < taps * width; i += 256) {
     i64 at = static_cast<i64>(i / width * n + c) * width + i % width;
     sum += f == nullptr ? dw[at] : dw[at] * f[at];
-    if (df != nullptr) df[at] = (add_f ? df[at] : 0.0f) + r[c] * dw[at];
+    if (df != nullptr) df[at] = (add_f ? df[at] : 0.0f) + (r == nullptr ? 1.0f : r[c]) * dw[at];
   }
   sum = block_sum<256>(sum);
   if (threadIdx.x == 0 && dr != nullptr) dr[c] = (add_r ? dr[c] : 0.0f) + sum;

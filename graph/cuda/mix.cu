@@ -84,14 +84,14 @@ DEVICE void mix_read_grad(A *dh, float *dc, const A *__restrict__ du, const A *_
 
 #define MIX_READ(name, M, A)                                                                                           \
   KERNEL(256)                                                                                                          \
-  name(A *u, const A *h, const float *c, i64 tokens, int n, int m, int d, int shared) {                                \
-    mix_read<M>(u, h, c, Mix{tokens, n, m, d, shared});                                                                \
+  name(A *u, const A *h, const float *c, i64 tokens, int n, int m, int d, int shared, int row) {                                \
+    mix_read<M>(u, h, c, Mix{tokens, n, m, d, shared, row});                                                                \
   }
 #define MIX_READ_GRAD(name, N, M, A)                                                                                   \
   KERNEL(256)                                                                                                          \
   name(A *dh, float *dc, const A *du, const A *h, const float *c, const A *addend, const float *addend_c,              \
-       int accumulate, i64 tokens, int n, int m, int d, int shared) {                                                  \
-    mix_read_grad<N, M>(dh, dc, du, h, c, addend, addend_c, accumulate, Mix{tokens, n, m, d, shared});                 \
+       int accumulate, i64 tokens, int n, int m, int d, int shared, int row) {                                                  \
+    mix_read_grad<N, M>(dh, dc, du, h, c, addend, addend_c, accumulate, Mix{tokens, n, m, d, shared, row});                 \
   }
 
 // Any n; m at most 1, or 4.

@@ -2,6 +2,8 @@
 // a sublayer's side of it [m, d]; its coefficients are C [n, 2m+n], one a token or one for all, with the columns
 //
 //	down [0, m) | carry [m, m+n) | up [m+n, 2m+n)
+//
+// Where rows are carried as they are C has no columns carry; for reads it may have those of down alone.
 #pragma once
 #include "prelude.cuh"
 
@@ -12,9 +14,11 @@ constexpr int MIX_WARPS = 8;
 // registers is padded with zeros to N rows and M rows.
 struct Mix {
   i64 tokens;
-  int n, m, d, shared;
+  int n, m, d, shared, row;
 
-  DEVICE int columns() const { return 2 * m + n; }
+  DEVICE int columns() const { return row; }
+  DEVICE bool mixes() const { return row == 2 * m + n; }
+  DEVICE int up() const { return row - m; }
   DEVICE int coefficients() const { return n * columns(); }
   // of is token t's C.
   DEVICE const float *of(const float *c, i64 t) const { return shared ? c : c + t * coefficients(); }
@@ -50,6 +54,20 @@ DEVICE void load_coefficients(float (&to)[N][M], const float *__restrict__ c, in
   for (int i = 0; i < N; i++) {
 #pragma unroll
     for (int j = 0; j < M; j++) to[i][j] = i < rows && j < columns ? __ldg(c + i * stride + j) : 0.0f;
+  }
+}
+
+// load_carry loads a token's carry, the unit matrix where rows are carried as they are.
+template <int N>
+DEVICE void load_carry(float (&to)[N][N], const float *__restrict__ c, const Mix &s) {
+  if (s.mixes()) {
+    load_coefficients(to, c + s.m, s.n, s.n, s.columns());
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+#pragma unroll
+    for (int k = 0; k < N; k++) to[i][k] = i == k ? 1.0f : 0.0f;
   }
 }
 

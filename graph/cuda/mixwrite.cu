@@ -1,6 +1,6 @@
 // MixWrite of small streams, H'_t[k] = sum over i of carry_t[i, k] H_t[i] + sum over j of up_t[k, j] y_t[j], and its
 // gradients.
-#include "mix.cuh"
+#include "mixwrite.cuh"
 
 // A warp takes a token, 128 columns at a time; the blocks along y share the columns. out may be h: a thread has read its
 // columns of all rows before it writes them.
@@ -10,8 +10,8 @@ DEVICE void mix_write(A *out, const A *h, const A *__restrict__ y, const float *
   if (t >= s.tokens) return;
   float carry[N][N], up[N][M];  // [n, n], [n, m]
   c = s.of(c, t);
-  load_coefficients(carry, c + s.m, s.n, s.n, s.columns());
-  load_coefficients(up, c + s.m + s.n, s.n, s.m, s.columns());
+  load_carry(carry, c, s);
+  load_coefficients(up, c + s.up(), s.n, s.m, s.columns());
 #pragma unroll 1
   for (int v = 4 * (threadIdx.x % 32 + 32 * blockIdx.y); v < s.d; v += 128 * gridDim.y) {
     float x[N][4], z[M][4];  // [n, 4], [m, 4]
@@ -26,47 +26,6 @@ DEVICE void mix_write(A *out, const A *h, const A *__restrict__ y, const float *
       for (int j = 0; j < M; j++) add_multiple(sum, up[k][j], z[j]);
       if (k < s.n) store4(out + (t * s.n + k) * s.d + v, sum);
     }
-  }
-}
-
-// dy_t[j] = sum over k of up_t[k, j] dout_t[k], at 4 columns, g of dout; added to what dy holds where it accumulates.
-// dot[k, j] += dout_t[k] . y_t[j].
-template <int N, int M, typename A>
-DEVICE void mix_write_grad_up(A *dy, const A *y, const float (&g)[N][4], const float (&up)[N][M], float (&dot)[N][M],
-                              int accumulate, const Mix &s) {
-  float z[M][4], sum[M][4];  // [m, 4]
-  load_rows(z, y, 0, s.m, s.d);
-  load_rows(sum, accumulate ? dy : nullptr, 0, s.m, s.d);
-#pragma unroll
-  for (int j = 0; j < M; j++) {
-#pragma unroll
-    for (int k = 0; k < N; k++) {
-      add_multiple(sum[j], up[k][j], g[k]);
-      add_dot(dot[k][j], g[k], z[j]);
-    }
-  }
-  if (dy) store_rows(dy, sum, 0, s.m, s.d);
-}
-
-// dH_t[i] = sum over k of carry_t[i, k] dout_t[k] + addend_t[i], at 4 columns; dot[i, k] += H_t[i] . dout_t[k]. dh may be
-// addend, or what g was loaded from.
-template <int N, typename A>
-DEVICE void mix_write_grad_carry(A *dh, const A *h, const A *addend, const float (&g)[N][4], const float (&carry)[N][N],
-                                 float (&dot)[N][N], const Mix &s) {
-#pragma unroll
-  for (int first = 0; first < N; first += 4) {
-    float x[4][4], sum[4][4];  // [4 rows, 4]
-    load_rows(x, h, first, s.n, s.d);
-    load_rows(sum, addend, first, s.n, s.d);
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-#pragma unroll
-      for (int k = 0; k < N; k++) {
-        add_multiple(sum[i], carry[first + i][k], g[k]);
-        add_dot(dot[first + i][k], x[i], g[k]);
-      }
-    }
-    store_rows(dh, sum, first, s.n, s.d);
   }
 }
 
@@ -110,15 +69,15 @@ DEVICE void mix_write_grad(A *dh, A *dy, float *dc, const A *dout, const A *__re
 
 #define MIX_WRITE(name, N, M, A)                                                                                       \
   KERNEL(256)                                                                                                          \
-  name(A *out, const A *h, const A *y, const float *c, i64 tokens, int n, int m, int d, int shared) {                  \
-    mix_write<N, M>(out, h, y, c, Mix{tokens, n, m, d, shared});                                                       \
+  name(A *out, const A *h, const A *y, const float *c, i64 tokens, int n, int m, int d, int shared, int row) {                  \
+    mix_write<N, M>(out, h, y, c, Mix{tokens, n, m, d, shared, row});                                                       \
   }
 #define MIX_WRITE_GRAD(name, N, M, A)                                                                                  \
   KERNEL(256)                                                                                                          \
   name(A *dh, A *dy, float *dc, const A *dout, const A *h, const A *y, const float *c, const A *addend,                \
-       const float *addend_c, int accumulate_y, int accumulate_c, i64 tokens, int n, int m, int d, int shared) {       \
+       const float *addend_c, int accumulate_y, int accumulate_c, i64 tokens, int n, int m, int d, int shared, int row) {       \
     mix_write_grad<N, M>(dh, dy, dc, dout, h, y, c, addend, addend_c, accumulate_y, accumulate_c,                      \
-                         Mix{tokens, n, m, d, shared});                                                                \
+                         Mix{tokens, n, m, d, shared, row});                                                                \
   }
 
 // n at most 4, or 8; m at most 2.

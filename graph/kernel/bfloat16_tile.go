@@ -14,12 +14,14 @@ import (
 // result becomes zero with the same sign. The instruction VDPBF16PS does this; the other paths do
 // the same, to the same bits (except for the bits of a NaN).
 var (
-	portablePairs = microkernels{path: portable, lanes: 2, vecs: 1, rows: [3]int{1: 3}, fullOnly: true, pairs: true}
-	avx2Pairs     = microkernels{path: avx2, lanes: 8, vecs: 2, rows: [3]int{1: 8, 2: 4}, pairs: true}
-	splitPairs    = microkernels{path: avx512Split, lanes: 16, vecs: 2, rows: [3]int{1: 14, 2: 12}, pairs: true}
-	avx512Pairs   = microkernels{path: avx512, lanes: 16, vecs: 2, rows: [3]int{1: 14, 2: 14}, pairs: true}
-	amxPairs      = microkernels{path: amx, lanes: tileColumns, vecs: 2, rows: [3]int{1: tileRows, 2: tileRows}, pairs: true, tiles: true}
-	portableTiles = microkernels{path: amxPortable, lanes: tileColumns, vecs: 2, rows: [3]int{1: tileRows, 2: tileRows}, pairs: true, tiles: true, portable: true}
+	portablePairs = microkernels{path: portable, lanes: 2, vecs: 1, rows: tileHeights{1: 3}, fullOnly: true, pairs: true}
+	neonPairs     = microkernels{path: neon, lanes: 4, vecs: 4, rows: tileHeights{1: 8, 2: 6, 3: 5, 4: 4}, pairs: true}
+	neonWidePairs = microkernels{path: neonWide, lanes: 4, vecs: 4, rows: tileHeights{1: 8, 2: 8, 3: 6, 4: 6}, pairs: true}
+	avx2Pairs     = microkernels{path: avx2, lanes: 8, vecs: 2, rows: tileHeights{1: 8, 2: 4}, pairs: true}
+	splitPairs    = microkernels{path: avx512Split, lanes: 16, vecs: 2, rows: tileHeights{1: 14, 2: 12}, pairs: true}
+	avx512Pairs   = microkernels{path: avx512, lanes: 16, vecs: 2, rows: tileHeights{1: 14, 2: 14}, pairs: true}
+	amxPairs      = microkernels{path: amx, lanes: tileColumns, vecs: 2, rows: tileHeights{1: tileRows, 2: tileRows}, pairs: true, tiles: true}
+	portableTiles = microkernels{path: amxPortable, lanes: tileColumns, vecs: 2, rows: tileHeights{1: tileRows, 2: tileRows}, pairs: true, tiles: true, portable: true}
 )
 
 // portableTilePanels unpacks Weights into panels as wide as those of tiles.
@@ -42,6 +44,10 @@ func pairKernelsOf(p path) *microkernels {
 		return &avx512Pairs
 	case avx2:
 		return &avx2Pairs
+	case neon:
+		return &neonPairs
+	case neonWide:
+		return &neonWidePairs
 	}
 	return &portablePairs
 }

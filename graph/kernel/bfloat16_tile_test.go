@@ -15,7 +15,7 @@ import (
 
 // forEachPairPath runs f on every path for bfloat16 that this machine has.
 func forEachPairPath(t *testing.T, f func(t *testing.T, p path)) {
-	for _, p := range []path{portable, avx2, avx512Split, avx512} {
+	for _, p := range []path{portable, neon, neonWide, avx2, avx512Split, avx512} {
 		t.Run(p.String(), func(t *testing.T) {
 			if !hasPairs(p) {
 				t.Skip("this processor lacks products of bfloat16 by " + p.String())
@@ -32,8 +32,10 @@ func hasPairs(p path) bool {
 		return machinePairs == amx
 	case avx512:
 		return machinePath == avx512 && cpu.X86.HasAVX512BF16
+	case neonWide:
+		return machinePairs == neonWide
 	}
-	return machinePath >= min(p, avx512)
+	return hasPath(min(p, avx512))
 }
 
 // forEachBFloat16Path runs f on every path that products of bfloat16 take on this machine, and on

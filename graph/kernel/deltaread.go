@@ -3,10 +3,11 @@ package kernel
 // DeltaReadParams are the sizes of a DeltaRead. Each term of it has a lag: how many positions
 // before the token's own it reads.
 type DeltaReadParams struct {
-	Tokens, Seq       int // T, and tokens per row
-	N, D              int // a token's stream: N rows of D entries
-	Taps              int // taps of the filter, 1 without one
-	FirstLag, LastLag int // the terms with these lags and those between are summed
+	Tokens, Seq       int  // T, and tokens per row
+	N, D              int  // a token's stream: N rows of D entries
+	Taps              int  // taps of the filter, 1 without one
+	FirstLag, LastLag int  // the terms with these lags and those between are summed
+	Residual          bool // 1 is added to the filter at the token's own position
 }
 
 func (d DeltaReadParams) stream() int { return d.N * d.D }
@@ -25,7 +26,7 @@ func (d DeltaReadParams) weights(lag int) int { return (d.Taps - 1 - lag) * d.st
 //	u_t = sum over rows c of r[c] sum over lags j of f[Taps-1-j, c] ⊙ X_(t-j)[c]
 //
 // where positions before the first of the row, or of the token's document, count as zero. Without
-// a filter it is u_t = sum over c of r[c] X_t[c].
+// a filter it is u_t = sum over c of r[c] X_t[c], without r every r[c] is 1.
 type DeltaRead[T Float] struct {
 	forward  deltaReadTask[T]
 	backward deltaReadGradTask[T]
@@ -53,14 +54,27 @@ func readWeights[T Float](p path, w, filter, r []T, d DeltaReadParams) []T {
 	for i := range d.Taps * d.N {
 		row := rowOf(w, i, d.D)
 		if filter != nil {
-			scaleTo(p, row, rowOf(filter, i, d.D), r[i%d.N])
+			scaleTo(p, row, rowOf(filter, i, d.D), factorOf(r, i%d.N))
 			continue
 		}
 		for j := range row {
 			row[j] = r[i]
 		}
 	}
+	if d.Residual {
+		for i, last := 0, w[d.weights(0):]; i < d.stream(); i++ {
+			last[i]++
+		}
+	}
 	return w
+}
+
+// factorOf returns r[c], 1 without r.
+func factorOf[T Float](r []T, c int) T {
+	if r == nil {
+		return 1
+	}
+	return r[c]
 }
 
 // lagWeights returns the weights of readWeights in the order of lags: the last tap first.
@@ -267,7 +281,7 @@ func (t *deltaReadGradTask[T]) collect(total []float64, filter, r []T) {
 				default:
 					dr += dw * float64(filter[at+j])
 					if t.grads.Filter != nil {
-						store(&t.grads.Filter[at+j], dw*float64(r[c]), t.grads.AddToFilter)
+						store(&t.grads.Filter[at+j], dw*float64(factorOf(r, c)), t.grads.AddToFilter)
 					}
 				}
 			}

@@ -15,8 +15,20 @@ type dots[T Float] struct {
 const (
 	dotRowsAVX512 = 4
 	dotRowsAVX2   = 2
+	dotRowsNEON   = 4
 	dotCols       = 4
 )
+
+// dotRows returns the rows of the largest tile on a path.
+func dotRows(p path) int {
+	switch p {
+	case avx512:
+		return dotRowsAVX512
+	case neon:
+		return dotRowsNEON
+	}
+	return dotRowsAVX2
+}
 
 // run computes c from a and b. It panics if a slice is too short, as an index out of range does.
 func (x *dots[T]) run(c, a, b []T) {
@@ -25,10 +37,7 @@ func (x *dots[T]) run(c, a, b []T) {
 		x.runPortable(c, a, b)
 		return
 	}
-	high := dotRowsAVX2
-	if x.path == avx512 {
-		high = dotRowsAVX512
-	}
+	high := dotRows(x.path)
 	t := tile[T]{k: x.k, as: x.k, bs: x.k, cs: x.cs}
 	if x.add {
 		t.beta = 1

@@ -15,21 +15,26 @@ import (
 )
 
 // pathNames maps the paths that tests force to their names.
-var pathNames = map[path]string{portable: "portable", avx2: "avx2", avx512: "avx512"}
+var pathNames = map[path]string{portable: "portable", neon: "neon", avx2: "avx2", avx512: "avx512"}
 
 // forEachPath runs f on every path that this machine has; for float64 there is one.
 func forEachPath[T Float](t *testing.T, f func(t *testing.T, p path)) {
-	for _, p := range []path{portable, avx2, avx512} {
+	for _, p := range []path{portable, neon, avx2, avx512} {
 		if p > portable && unsafe.Sizeof(T(0)) != 4 {
 			continue
 		}
 		t.Run(fmt.Sprintf("%T/%s", T(0), pathNames[p]), func(t *testing.T) {
-			if p > machinePath {
+			if !hasPath(p) {
 				t.Skip("this processor lacks " + pathNames[p])
 			}
 			f(t, p)
 		})
 	}
+}
+
+// hasPath tells whether this processor has a path.
+func hasPath(p path) bool {
+	return p == portable || p <= machinePath && (p == neon) == (machinePath == neon)
 }
 
 // uniformSlice returns n numbers in [-1, 1).

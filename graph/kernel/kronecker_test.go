@@ -30,7 +30,7 @@ func naiveKronecker(logits []float64) []float64 {
 }
 
 func TestKronecker(t *testing.T) {
-	for _, d := range []StreamGatesParams{{3, 1, Kronecker, 0}, {33, 2, Kronecker, 0}, {7, 4, Kronecker, 0}, {67, 4, Kronecker, 0}, {35, 8, Kronecker, 0}, {2, 32, Kronecker, 0}} {
+	for _, d := range []StreamGatesParams{{Tokens: 3, N: 1, Carry: Kronecker}, {Tokens: 33, N: 2, Carry: Kronecker}, {Tokens: 7, N: 4, Carry: Kronecker}, {Tokens: 67, N: 4, Carry: Kronecker}, {Tokens: 35, N: 8, Carry: Kronecker}, {Tokens: 2, N: 32, Carry: Kronecker}} {
 		t.Run(fmt.Sprintf("%+v", d), func(t *testing.T) {
 			checkGates(t, func() gatesKernel[float64] { return newGates[float64](portable, d) },
 				func(p path) gatesKernel[float32] { return newGates[float32](p, d) },

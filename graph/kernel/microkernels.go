@@ -9,19 +9,21 @@ type path uint8
 const (
 	fastest path = iota
 	portable
+	neon
 	avx2
 	avx512
 	avx512Split // products of bfloat16 alone: the bits of avx512 without VDPBF16PS
 	amx         // products of bfloat16, and what attention and the loss do around them; else avx512
 	amxPortable // the same bits without the instructions, for tests
+	neonWide    // products of bfloat16 alone: the bits of neon by BFMLALB and BFMLALT
 )
 
 func (p path) String() string {
-	return map[path]string{portable: "portable", avx2: "avx2", avx512: "avx512", avx512Split: "avx512 without VDPBF16PS", amx: "amx", amxPortable: "amx in Go"}[p]
+	return map[path]string{portable: "portable", neon: "neon", avx2: "avx2", avx512: "avx512", avx512Split: "avx512 without VDPBF16PS", amx: "amx", amxPortable: "amx in Go", neonWide: "neon with BFMLALB"}[p]
 }
 
-// Path returns the name of the fastest micro-kernels that this machine has: avx512, avx2 or
-// portable. On machines with the same path, float32 results have the same bits.
+// Path returns the name of the fastest micro-kernels that this machine has: avx512, avx2,
+// neon or portable. On machines with the same path, float32 results have the same bits.
 func Path() string {
 	return machinePath.String()
 }
@@ -47,7 +49,7 @@ func Instructions() string {
 }
 
 // pairInstructions are the names of the instructions by which paths multiply pairs.
-var pairInstructions = map[path]string{portable: "portable", avx2: "avx2", avx512: "VDPBF16PS", avx512Split: "avx512"}
+var pairInstructions = map[path]string{portable: "portable", neon: "neon", neonWide: "BFMLALB and BFMLALT", avx2: "avx2", avx512: "VDPBF16PS", avx512Split: "avx512"}
 
 // microkernels describes the micro-kernels of a path. A tile has up to rows[v] rows and a width of
 // v vectors of lanes elements.
@@ -55,17 +57,21 @@ type microkernels struct {
 	path     path
 	lanes    int
 	vecs     int
-	rows     [3]int
+	rows     tileHeights
 	fullOnly bool // only tiles with the full number of rows are fast
 	pairs    bool // the elements of A and B are pairs of bfloat16 along k
 	tiles    bool // pairs are multiplied by AMX, or as AMX does (tileBlock)
 	portable bool // without the instructions of the path, for tests on processors that lack them
 }
 
+// tileHeights are the rows of the largest tiles, by the number of vectors in a row.
+type tileHeights [5]int
+
 var (
-	portableKernels = microkernels{path: portable, lanes: 2, vecs: 1, rows: [3]int{1: 3}, fullOnly: true}
-	avx2Kernels     = microkernels{path: avx2, lanes: 8, vecs: 2, rows: [3]int{1: 12, 2: 6}}
-	avx512Kernels   = microkernels{path: avx512, lanes: 16, vecs: 2, rows: [3]int{1: 14, 2: 14}}
+	portableKernels = microkernels{path: portable, lanes: 2, vecs: 1, rows: tileHeights{1: 3}, fullOnly: true}
+	neonKernels     = microkernels{path: neon, lanes: 4, vecs: 4, rows: tileHeights{1: 8, 2: 8, 3: 6, 4: 6}}
+	avx2Kernels     = microkernels{path: avx2, lanes: 8, vecs: 2, rows: tileHeights{1: 12, 2: 6}}
+	avx512Kernels   = microkernels{path: avx512, lanes: 16, vecs: 2, rows: tileHeights{1: 14, 2: 14}}
 )
 
 // kernelsOf returns the micro-kernels of a path for elements of type T: only float32
@@ -81,6 +87,8 @@ func kernelsOf[T Float](p path) *microkernels {
 		return &avx512Kernels
 	case p == avx2:
 		return &avx2Kernels
+	case p == neon:
+		return &neonKernels
 	}
 	return &portableKernels
 }

@@ -7,14 +7,23 @@ type MixParams struct {
 	M      int  // m, rows that a sublayer reads and writes
 	D      int  // d, elements in a row
 	Shared bool // one C for all tokens instead of one for each token
+	Row    int  // columns of C: 2M, or M for reads alone, if rows are carried as they are; 0: 2M + N
 }
 
 // Columns returns the number of columns of C: those of down, carry and up'.
-func (d MixParams) Columns() int { return 2*d.M + d.N }
+func (d MixParams) Columns() int {
+	if d.Row > 0 {
+		return d.Row
+	}
+	return 2*d.M + d.N
+}
+
+// Mixes tells whether C has columns for carrying rows; otherwise rows are carried as they are.
+func (d MixParams) Mixes() bool { return d.Columns() == 2*d.M+d.N }
 
 // carry returns the first column of carry in C; up returns the first column of up'.
 func (d MixParams) carry() int { return d.M }
-func (d MixParams) up() int    { return d.M + d.N }
+func (d MixParams) up() int    { return d.Columns() - d.M }
 
 // stream returns the number of elements of H_t; rows returns the number that a sublayer reads
 // or writes.
@@ -48,7 +57,7 @@ func (d MixParams) term(k int, transposed bool) coefficients {
 // MixGrads holds the slices for the gradients of a MixRead or a MixWrite: H [tokens, n, d], Y
 // [tokens, m, d] for a MixWrite and C, in the shape of c; Y and C are nil if they are not wanted.
 // AddendH is added to H, AddendC to C, unless they are nil; AddToY and AddToC add to what the
-// slices hold.
+// slices hold. Without carry a MixWrite needs no H.
 type MixGrads[T Float] struct {
 	H, AddendH     []T // H may be AddendH
 	Y              []T

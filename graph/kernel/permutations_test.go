@@ -35,7 +35,7 @@ func naivePermutations(n int) func(logits []float64) []float64 {
 }
 
 func TestPermutations(t *testing.T) {
-	for _, d := range []StreamGatesParams{{1, 1, Permutations, 0}, {33, 1, Permutations, 0}, {7, 2, Permutations, 0}, {67, 3, Permutations, 0}, {1, 3, Permutations, 0}, {5, 4, Permutations, 0}, {131, 4, Permutations, 0}} {
+	for _, d := range []StreamGatesParams{{Tokens: 1, N: 1, Carry: Permutations}, {Tokens: 33, N: 1, Carry: Permutations}, {Tokens: 7, N: 2, Carry: Permutations}, {Tokens: 67, N: 3, Carry: Permutations}, {Tokens: 1, N: 3, Carry: Permutations}, {Tokens: 5, N: 4, Carry: Permutations}, {Tokens: 131, N: 4, Carry: Permutations}} {
 		t.Run(fmt.Sprintf("%+v", d), func(t *testing.T) {
 			checkGates(t, func() gatesKernel[float64] { return newGates[float64](portable, d) },
 				func(p path) gatesKernel[float32] { return newGates[float32](p, d) },

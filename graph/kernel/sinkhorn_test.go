@@ -12,7 +12,7 @@ import (
 
 func TestSinkhorn(t *testing.T) {
 	for _, d := range []StreamGatesParams{
-		{1, 1, Sinkhorn, 1}, {33, 1, Sinkhorn, 3}, {1, 2, Sinkhorn, 3}, {31, 2, Sinkhorn, 20}, {67, 3, Sinkhorn, 1}, {7, 3, Sinkhorn, 5}, {5, 4, Sinkhorn, 20}, {64, 4, Sinkhorn, 2}, {131, 4, Sinkhorn, 20}, {3, 5, Sinkhorn, 7}, {37, 8, Sinkhorn, 2},
+		{Tokens: 1, N: 1, Iterations: 1}, {Tokens: 33, N: 1, Iterations: 3}, {Tokens: 1, N: 2, Iterations: 3}, {Tokens: 31, N: 2, Iterations: 20}, {Tokens: 67, N: 3, Iterations: 1}, {Tokens: 7, N: 3, Iterations: 5}, {Tokens: 5, N: 4, Iterations: 20}, {Tokens: 64, N: 4, Iterations: 2}, {Tokens: 131, N: 4, Iterations: 20}, {Tokens: 3, N: 5, Iterations: 7}, {Tokens: 37, N: 8, Iterations: 2},
 	} {
 		t.Run(fmt.Sprintf("%+v", d), func(t *testing.T) {
 			checkGates(t, func() gatesKernel[float64] { return newGates[float64](portable, d) },

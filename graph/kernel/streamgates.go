@@ -1,5 +1,7 @@
 package kernel
 
+import "cmp"
+
 // gatedTokens is the number of tokens whose coefficients are computed together: each entry is a
 // vector over the tokens. It is a multiple of every vector's length, and equals sinkhornTokens in
 // internal/vecgen.
@@ -8,11 +10,14 @@ const gatedTokens = 32
 // Carry says how the matrix that mixes a token's streams is computed.
 type Carry uint8
 
-// The values of Carry: see sinkhornMap, permutationMap and kroneckerMap.
+// The values of Carry: see sinkhornMap, permutationMap and kroneckerMap. With Unmixed rows are
+// carried as they are, and c has no matrix; with ReadOnly it has no column for writing either.
 const (
 	Sinkhorn Carry = iota
 	Permutations
 	Kronecker
+	Unmixed
+	ReadOnly
 )
 
 // carryMap computes the n x n matrices H [n*n, gatedTokens] that mix the streams of each token,
@@ -30,18 +35,27 @@ func newCarryMap[T Float](c Carry) carryMap[T] {
 		return &permutationMap[T]{}
 	case Kronecker:
 		return &kroneckerMap[T]{}
+	case Unmixed, ReadOnly:
+		return noMap[T]{}
 	}
 	return &sinkhornMap[T]{}
 }
+
+// noMap is the carryMap without a matrix.
+type noMap[T Float] struct{}
+
+func (noMap[T]) forward(path, []T, StreamGatesParams) []T   { return nil }
+func (noMap[T]) backward(path, []T, []T, StreamGatesParams) {}
 
 // StreamGates computes the mixing coefficients of n residual streams, constrained to a
 // manifold (arXiv 2512.24880, section 4.2). For each token, with zt = alpha[group] z + bias
 // over the groups pre [n], post [n] and carry,
 //
-//	c_i = [ sigmoid(pre_i) | H_1i ... H_ni | 2 sigmoid(post_i) ],   H computed from carry by a carryMap
+//	c_i = [ sigmoid(pre_i) + Eps | H_1i ... H_ni | Post sigmoid(post_i) + Eps ],   H computed from carry by a carryMap
 //
-// z [tokens, columns], alpha [3], bias [columns], c [tokens, n, n+2]. A StreamGates must always be
-// used with the same Carry.
+// z [tokens, columns], alpha [groups], bias [columns], c [tokens, n, n+2]; with Unmixed two groups
+// and c [tokens, n, 2], with ReadOnly one and [tokens, n, 1]. Without z and alpha, zt = bias. A
+// StreamGates must always be used with the same Carry.
 type StreamGates[T Float] struct {
 	forward  gatesForward[T]
 	backward gatesBackward[T]
@@ -55,8 +69,37 @@ type StreamGatesParams struct {
 	Tokens     int
 	N          int // residual streams; for Kronecker, a power of two
 	Carry      Carry
-	Iterations int // iterations of Sinkhorn, at least 1
+	Iterations int     // iterations of Sinkhorn, at least 1
+	Post       float64 // factor of post's sigmoid; 0: 2
+	Eps        float64 // added to pre and post
 }
+
+// Groups returns the number of groups of logits that have an alpha each.
+func (d StreamGatesParams) Groups() int {
+	switch d.Carry {
+	case ReadOnly:
+		return 1
+	case Unmixed:
+		return 2
+	}
+	return 3
+}
+
+// Row returns the number of coefficients of a row.
+func (d StreamGatesParams) Row() int {
+	if d.mixes() {
+		return d.N + 2
+	}
+	return d.Groups()
+}
+
+// mixes tells whether the rows are mixed by a matrix.
+func (d StreamGatesParams) mixes() bool { return d.Carry < Unmixed }
+
+func (d StreamGatesParams) post() float64 { return cmp.Or(d.Post, 2) }
+
+// gates returns the number of sigmoids of a token.
+func (d StreamGatesParams) gates() int { return min(2, d.Groups()) * d.N }
 
 // Columns returns the number of logits of a token: pre [n], post [n], and the matrix's logits: [n,
 // n] for Sinkhorn, one for each permutation [n!], a pair for each factor of Kronecker [2 log2(n)].
@@ -66,22 +109,24 @@ func (d StreamGatesParams) Columns() int {
 		return 2*d.N + factorial(d.N)
 	case Kronecker:
 		return 2*d.N + 2*factorsOf(d.N)
+	case Unmixed, ReadOnly:
+		return d.gates()
 	}
 	return 2*d.N + d.N*d.N
 }
 
 // packed returns the number of coefficients of a token.
-func (d StreamGatesParams) packed() int { return d.N * (d.N + 2) }
+func (d StreamGatesParams) packed() int { return d.N * d.Row() }
 
 // groups returns the first columns of pre, post and carry, and the end of carry.
-func (d StreamGatesParams) groups() [4]int { return [4]int{0, d.N, 2 * d.N, d.Columns()} }
+func (d StreamGatesParams) groups() [4]int { return [4]int{0, d.N, d.gates(), d.Columns()} }
 
 // gatesScratch is one worker's memory.
 type gatesScratch[T Float] struct {
 	carry carryMap[T]
 	z, zt []T // [columns, gatedTokens]; Backward overwrites zt with its gradient
-	gates []T // [2n, gatedTokens], sigmoid of pre and post
-	c     []T // [n * (n+2), gatedTokens], or its gradient
+	gates []T // [gates, gatedTokens], sigmoid of pre and post
+	c     []T // [packed, gatedTokens], or its gradient
 	dh    []T // [n*n, gatedTokens]
 }
 
@@ -96,7 +141,7 @@ func (k *StreamGates[T]) Forward(p *Pool, c, z, alpha, bias []T, d StreamGatesPa
 func (k *StreamGates[T]) Backward(p *Pool, dz, dalpha, dbias, dc, z, alpha, bias []T, accumulateAlpha, accumulateBias bool, d StreamGatesParams) {
 	k.backward = gatesBackward[T]{k.input(p, z, alpha, bias, d), dz, dc, &k.sums}
 	columns := d.Columns()
-	k.sums.set(p, portable, columns+3)
+	k.sums.set(p, portable, columns+d.Groups())
 	blocks := pieces{d.Tokens, gatedTokens}
 	p.Do(blocks.number(), &k.backward)
 	total := k.sums.total(p)
@@ -104,7 +149,7 @@ func (k *StreamGates[T]) Backward(p *Pool, dz, dalpha, dbias, dc, z, alpha, bias
 		storeTotal(dbias[:columns], total, accumulateBias)
 	}
 	if dalpha != nil {
-		storeTotal(dalpha[:3], total[columns:], accumulateAlpha)
+		storeTotal(dalpha[:d.Groups()], total[columns:], accumulateAlpha)
 	}
 }
 
@@ -130,18 +175,30 @@ type gatesInput[T Float] struct {
 // load computes zt and the gates of the tokens [first, first+m), and returns H. If m is less than
 // gatedTokens, z is 0 for the missing tokens.
 func (t *gatesInput[T]) load(s *gatesScratch[T], first, m int) (h []T) {
-	columns, n := t.columns, t.d.N
+	columns := t.columns
 	s.z, s.zt = grow(s.z, columns*gatedTokens), grow(s.zt, columns*gatedTokens)
-	s.gates, s.c = grow(s.gates, 2*n*gatedTokens), grow(s.c, t.d.packed()*gatedTokens)
-	turnTokens(t.path, s.z, t.z[first*columns:(first+m)*columns], m, columns)
+	s.gates, s.c = grow(s.gates, t.d.gates()*gatedTokens), grow(s.c, t.d.packed()*gatedTokens)
+	if t.z == nil {
+		clear(s.z)
+	} else {
+		turnTokens(t.path, s.z, t.z[first*columns:(first+m)*columns], m, columns)
+	}
 	groups := t.d.groups()
-	for g, factor := range t.alpha[:3] {
+	for g := range t.d.Groups() {
 		for j := groups[g]; j < groups[g+1]; j++ {
-			affine(t.path, entryOf(s.zt, j), entryOf(s.z, j), factor, t.bias[j])
+			affine(t.path, entryOf(s.zt, j), entryOf(s.z, j), t.factor(g), t.bias[j])
 		}
 	}
 	sigmoid(t.path, s.gates, s.zt[:len(s.gates)])
 	return s.carry.forward(t.path, s.zt[len(s.gates):], t.d)
+}
+
+// factor returns a group's alpha.
+func (t *gatesInput[T]) factor(group int) T {
+	if t.alpha == nil {
+		return 0
+	}
+	return t.alpha[group]
 }
 
 // turnTokens transposes x [m, columns] into y [columns, gatedTokens]; missing tokens are zero.
@@ -174,15 +231,28 @@ func (t *gatesForward[T]) Part(worker, lo, hi int) {
 		m := min(gatedTokens, hi-lo)
 		h := t.load(s, lo, m)
 		for i := range n {
-			row := s.c[i*(n+2)*gatedTokens:]
-			copy(entryOf(row, 0), entryOf(s.gates, i))
-			for k := range n {
-				copy(entryOf(row, 1+k), entryOf(h, k*n+i))
+			row := s.c[i*t.d.Row()*gatedTokens:]
+			t.gate(entryOf(row, 0), entryOf(s.gates, i), 1)
+			if t.d.mixes() {
+				for k := range n {
+					copy(entryOf(row, 1+k), entryOf(h, k*n+i))
+				}
 			}
-			scaleTo(t.path, entryOf(row, n+1), entryOf(s.gates, n+i), 2)
+			if t.d.Groups() > 1 {
+				t.gate(entryOf(row, t.d.Row()-1), entryOf(s.gates, n+i), T(t.d.post()))
+			}
 		}
 		transpose(t.path, t.c[lo*packed:(lo+m)*packed], packed, s.c, gatedTokens, packed, m)
 	}
+}
+
+// gate computes to = factor * gates + Eps.
+func (t *gatesForward[T]) gate(to, gates []T, factor T) {
+	if t.d.Eps == 0 {
+		scaleTo(t.path, to, gates, factor)
+		return
+	}
+	affine(t.path, to, gates, factor, T(t.d.Eps))
 }
 
 type gatesBackward[T Float] struct {
@@ -202,7 +272,9 @@ func (t *gatesBackward[T]) Part(worker, lo, hi int) {
 		turnTokens(t.path, s.c, t.dc[first*packed:end*packed], end-first, packed)
 		t.gradients(s)
 		t.sum(s, sum.block[:columns], sum.block[columns:])
-		transpose(t.path, t.dz[first*columns:end*columns], columns, s.zt, gatedTokens, columns, end-first)
+		if t.dz != nil {
+			transpose(t.path, t.dz[first*columns:end*columns], columns, s.zt, gatedTokens, columns, end-first)
+		}
 	}, sum)
 }
 
@@ -210,22 +282,27 @@ func (t *gatesBackward[T]) Part(worker, lo, hi int) {
 func (t *gatesBackward[T]) gradients(s *gatesScratch[T]) {
 	n := t.d.N
 	for i := range n {
-		row := s.c[i*(n+2)*gatedTokens:]
+		row := s.c[i*t.d.Row()*gatedTokens:]
 		sigmoidGradient(t.path, entryOf(s.zt, i), entryOf(row, 0), entryOf(s.gates, i))
-		for k := range n {
-			copy(entryOf(s.dh, k*n+i), entryOf(row, 1+k))
+		if t.d.mixes() {
+			for k := range n {
+				copy(entryOf(s.dh, k*n+i), entryOf(row, 1+k))
+			}
 		}
-		post := entryOf(s.zt, n+i)
-		sigmoidGradient(t.path, post, entryOf(row, n+1), entryOf(s.gates, n+i))
-		scaleTo(t.path, post, post, 2)
+		if t.d.Groups() > 1 {
+			post := entryOf(s.zt, n+i)
+			sigmoidGradient(t.path, post, entryOf(row, t.d.Row()-1), entryOf(s.gates, n+i))
+			scaleTo(t.path, post, post, T(t.d.post()))
+		}
 	}
-	s.carry.backward(t.path, s.zt[2*n*gatedTokens:], s.dh, t.d)
+	s.carry.backward(t.path, s.zt[t.d.gates()*gatedTokens:], s.dh, t.d)
 }
 
 // sum adds to dbias and dalpha, and turns the gradient of zt into the gradient of z.
 func (t *gatesBackward[T]) sum(s *gatesScratch[T], dbias, dalpha []float64) {
 	groups := t.d.groups()
-	for g, factor := range t.alpha[:3] {
+	for g := range t.d.Groups() {
+		factor := t.factor(g)
 		for j := groups[g]; j < groups[g+1]; j++ {
 			dzt := entryOf(s.zt, j)
 			dbias[j] += sumAbout(t.path, dzt, 0)

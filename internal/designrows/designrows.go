@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // Folder returns the path of the files, as seen from any package's tests.
@@ -33,11 +35,21 @@ func Folder(t testing.TB) string {
 // Read returns a section of every design's file, by the design's name. The test fails if a file has
 // a key that S lacks, or if a design of the zoo has no file.
 func Read[S any](t testing.TB, section string) map[string]S {
+	return read[S](t, "", models.Standard().StreamNames(), section)
+}
+
+// ReadWrites is like Read, for the kinds of a model's section writes, in the folder writes.
+func ReadWrites[S any](t testing.TB, section string) map[string]S {
+	kinds := models.NamesOf(models.KindsOf[stream.WritesDesign](models.Standard()))
+	return read[S](t, "writes", slices.DeleteFunc(kinds, func(kind string) bool { return kind == stream.NoWrites{}.Name() }), section)
+}
+
+func read[S any](t testing.TB, folder string, names []string, section string) map[string]S {
 	all := map[string]S{}
-	for _, name := range models.Standard().StreamNames() {
-		path := filepath.Join(Folder(t), name+".yaml")
+	for _, name := range names {
+		path := filepath.Join(Folder(t), folder, name+".yaml")
 		text, err := os.ReadFile(path)
-		require.NoError(t, err, "stream %s: write testdata/designs/%s.yaml", name, name)
+		require.NoError(t, err, "%s: write testdata/designs/%s", name, filepath.Join(folder, name+".yaml"))
 		var sections map[string]ast.Node
 		require.NoError(t, yaml.Unmarshal(text, &sections), path)
 		var rows S

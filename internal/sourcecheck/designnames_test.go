@@ -85,6 +85,7 @@ func examples() map[string][]string {
 		},
 		"several designs of one family share what is tested: rows, their coefficients and start": {
 			"models/form_test.go",
+			"models/ihc_test.go",
 			"models/init_zoo_test.go",
 			"models/mixing_test.go",
 			"models/oneform_test.go",

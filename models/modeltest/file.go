@@ -53,6 +53,9 @@ func zooOf(spec models.Spec) models.Zoo {
 	if spec.FeedForward != nil {
 		zoo = zoo.WithKinds(without(spec.FeedForward))
 	}
+	if spec.Writes != nil {
+		zoo = zoo.WithKinds(without(spec.Writes))
+	}
 	return zoo
 }
 

@@ -72,6 +72,31 @@ func (k documentStarts) String() string {
 	return fmt.Sprintf("DocumentStarts(bos=%d, separator=%d)", k.bos, k.separator)
 }
 
+// row finds the starts of tokens that begin at position first of their row, after a token previous
+// of a document that begins at start; it returns the last start and token.
+func (k documentStarts) row(starts, tokens []int32, first, start, previous int32) (int32, int32) {
+	for i := range starts {
+		id := tokens[i]
+		switch {
+		case id == k.bos && previous != k.bos:
+			start = first + int32(i)
+		case k.separator > 0 && previous == k.separator:
+			start = first + int32(i) - 1
+		}
+		starts[i], previous = start, id
+	}
+	return start, previous
+}
+
+// StartsOf returns what DocumentStarts computes for rows of seq tokens.
+func StartsOf(tokens []int32, seq, bos, separator int) []int32 {
+	k, starts := documentStarts{bos: int32(bos), separator: int32(separator)}, make([]int32, len(tokens))
+	for row := 0; row+seq <= len(tokens); row += seq {
+		k.row(starts[row:][:seq], tokens[row:], 0, 0, -1)
+	}
+	return starts
+}
+
 // ReadsInts returns true for the tokens.
 func (documentStarts) ReadsInts(int) bool { return true }
 
@@ -88,16 +113,7 @@ func (k documentStarts) Run(c *graph.Call) {
 			running, stands := k.cache.Running(row), k.cache.Row(row)
 			first, end, start, previous = running.Past, int(running.Tokens), stands.Start, stands.Previous
 		}
-		for i := range end {
-			id := tokens[row*seq+i]
-			switch {
-			case id == k.bos && previous != k.bos:
-				start = first + int32(i)
-			case k.separator > 0 && previous == k.separator:
-				start = first + int32(i) - 1
-			}
-			starts[row*seq+i], previous = start, id
-		}
+		start, previous = k.row(starts[row*seq:][:end], tokens[row*seq:], first, start, previous)
 		clear(starts[row*seq+end : (row+1)*seq])
 		if k.cache != nil {
 			k.cache.SetNext(row, graph.CacheRow{Start: start, Previous: previous})

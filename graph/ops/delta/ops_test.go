@@ -8,7 +8,7 @@ import (
 )
 
 // cases returns the test cases of all ops of this package.
-func cases() []optest.Case { return slices.Concat(writeCases(), readCases()) }
+func cases() []optest.Case { return slices.Concat(writeCases(), readCases(), convolveCases()) }
 
 // TestOps checks what holds for every op.
 func TestOps(t *testing.T) {

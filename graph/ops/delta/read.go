@@ -29,12 +29,34 @@ type ReadOptions struct {
 }
 
 // read reduces the rows of a stream to one. Inputs: x, r, and the filter and the starts if there
-// are any.
+// are any. A convolution has no r, but a filter; its x has one row of any axes.
 type read struct {
 	seq            int
 	part           Positions
 	filter, starts int // the numbers of the inputs, -1 for one that is missing
 	cache          *graph.CacheLayer
+	convolution    bool
+}
+
+// row returns the number of the input r, -1 in a convolution.
+func (k read) row() int {
+	if k.convolution {
+		return -1
+	}
+	return 1
+}
+
+// Convolve adds to what is written at each position a causal convolution over positions, with a
+// filter for each entry, as Thinking Machines' Inkling does (transformers,
+// InklingShortConvolution):
+//
+//	y_t = x_t + sum over lags j of f[taps-1-j] ⊙ x_(t-j)
+//
+// where positions before a row's first token count as zero, as do those before the token's document
+// with Starts. x, y [T, ...]; f, o.Filter, [taps, entries of a token], the last tap a token's own
+// position. With a Cache in the builder's options, the tokens follow those of earlier runs.
+func Convolve(b *graph.Builder, x *gorgonia.Node, o ReadOptions) *gorgonia.Node {
+	return apply(b, read{seq: o.Seq, filter: 1, starts: -1, convolution: true}, o, x, o.Filter)
 }
 
 // Read reduces the n rows of a stream to one by a weighted sum, after a causal convolution over
@@ -51,6 +73,12 @@ func Read(b *graph.Builder, x, r *gorgonia.Node, o ReadOptions) *gorgonia.Node {
 	if o.Filter != nil {
 		k.filter, inputs = len(inputs), append(inputs, o.Filter)
 	}
+	return apply(b, k, o, inputs...)
+}
+
+// apply makes the node of a read, with the starts if there are any and its part of a cache.
+func apply(b *graph.Builder, k read, o ReadOptions, inputs ...*gorgonia.Node) *gorgonia.Node {
+	x := inputs[0]
 	if o.Starts != nil {
 		k.starts, inputs = len(inputs), append(inputs, o.Starts)
 	}
@@ -58,14 +86,24 @@ func Read(b *graph.Builder, x, r *gorgonia.Node, o ReadOptions) *gorgonia.Node {
 		back, width := max(1, o.Filter.Shape()[0]-1), graph.SignatureOf(x).Width()
 		var err error
 		if k.cache, err = b.CarriedRows(x.Dtype(), back, width); err != nil {
-			b.Fail(errors.Wrap(err, "graph: DeltaRead"))
+			b.Fail(errors.Wrap(err, "graph: "+k.name()))
 			return nil
 		}
 	}
 	return b.Apply(k, inputs...)
 }
 
+func (k read) name() string {
+	if k.convolution {
+		return "Convolve"
+	}
+	return "DeltaRead"
+}
+
 func (k read) String() string {
+	if k.convolution {
+		return fmt.Sprintf("Convolve(seq=%d, masked=%t)", k.seq, k.starts > 0)
+	}
 	return fmt.Sprintf("DeltaRead(seq=%d, filter=%t, masked=%t, part=%d)", k.seq, k.filter > 0, k.starts > 0, k.part)
 }
 
@@ -79,6 +117,9 @@ func (k read) ReadsInts(i int) bool { return i == k.starts }
 
 func (k read) Infer(in []graph.Signature) (graph.Signature, error) {
 	x, r := in[0], in[1]
+	if k.convolution {
+		return k.inferConvolution(in)
+	}
 	switch {
 	case x.Shape.Dims() != 3:
 		return graph.Signature{}, errors.Errorf("x: want shape [tokens, n, D], got %v", x.Shape)
@@ -92,17 +133,35 @@ func (k read) Infer(in []graph.Signature) (graph.Signature, error) {
 			return graph.Signature{}, errors.Errorf("filter: want shape [taps, %d, %d] for x %v, got %v", x.Shape[1], x.Shape[2], x.Shape, f)
 		}
 	}
-	if k.starts > 0 {
-		if n := in[k.starts].Size(); n != x.Leading() {
-			return graph.Signature{}, errors.Errorf("starts: want %d entries, one a token, got %d", x.Leading(), n)
-		}
+	return graph.Signature{DType: x.DType, Shape: graph.WithTokens(x.Leading(), x.Shape[2])}, k.checkStarts(in)
+}
+
+// inferConvolution is Infer for a convolution.
+func (k read) inferConvolution(in []graph.Signature) (graph.Signature, error) {
+	x, f := in[0], in[1].Shape
+	switch {
+	case x.Shape.Dims() < 2 || k.seq < 1 || x.Leading()%k.seq != 0:
+		return graph.Signature{}, errors.Errorf("x: want shape [tokens, ...] with a multiple of seq %d tokens, got %v", k.seq, x.Shape)
+	case f.Dims() != 2 || f[0] < 1 || f[1] != x.Width():
+		return graph.Signature{}, errors.Errorf("filter: want shape [taps, %d] for x %v, got %v", x.Width(), x.Shape, f)
 	}
-	return graph.Signature{DType: x.DType, Shape: graph.WithTokens(x.Leading(), x.Shape[2])}, nil
+	return x, k.checkStarts(in)
+}
+
+// checkStarts checks the number of starts.
+func (k read) checkStarts(in []graph.Signature) error {
+	if k.starts < 0 || in[k.starts].Size() == in[0].Leading() {
+		return nil
+	}
+	return errors.Errorf("starts: want %d entries, one a token, got %d", in[0].Leading(), in[k.starts].Size())
 }
 
 // params returns the kernel's sizes for x and a filter with the given number of taps.
 func (k read) params(x graph.Signature, taps int) kernel.DeltaReadParams {
-	p := kernel.DeltaReadParams{Tokens: x.Leading(), Seq: k.seq, N: x.Shape[1], D: x.Shape[2], Taps: taps, LastLag: taps - 1}
+	p := kernel.DeltaReadParams{Tokens: x.Leading(), Seq: k.seq, N: 1, D: x.Width(), Taps: taps, LastLag: taps - 1, Residual: k.convolution}
+	if !k.convolution {
+		p.N, p.D = x.Shape[1], x.Shape[2]
+	}
 	switch k.part {
 	case OwnPosition:
 		p.LastLag = 0
@@ -126,7 +185,7 @@ func (k read) paramsOf(c signatures) kernel.DeltaReadParams {
 
 func (k read) VJP(d *graph.Derivative) {
 	if k.cache != nil {
-		d.Builder().Fail(errors.New("graph: DeltaRead: want no cache where a gradient is taken: build the training graph without Options.Cache"))
+		d.Builder().Fail(errors.New("graph: " + k.name() + ": want no cache where a gradient is taken: build the training graph without Options.Cache"))
 		return
 	}
 	grad := readGrad{of: k, gradient: d.Inputs()}
@@ -135,9 +194,11 @@ func (k read) VJP(d *graph.Derivative) {
 		inputs = append(inputs, d.Input(i))
 	}
 	primary := d.MakeAccumulating(grad, append(inputs, d.Gradient())...)
-	d.SetSecondary(1, primary, 0, "GradR of DeltaRead")
+	if !k.convolution {
+		d.SetSecondary(1, primary, 0, "GradR of DeltaRead")
+	}
 	if k.filter > 0 {
-		d.SetSecondary(k.filter, primary, 1, "GradFilter of DeltaRead")
+		d.SetSecondary(k.filter, primary, 1, "GradFilter of "+k.name())
 	}
 }
 
@@ -147,7 +208,7 @@ func (k read) Run(c *graph.Call) {
 
 func runRead[T kernel.Float](k read, c graph.CallOf[T]) {
 	run, p := graph.State[kernel.DeltaRead[T]](c), k.paramsOf(c)
-	u, x, r := c.Out(), c.In(0), c.In(1)
+	u, x, r := c.Out(), c.In(0), c.In(k.row())
 	filter, starts := c.In(k.filter), c.Ints(k.starts)
 	var carried *kernel.CarriedRows[T]
 	var rows []kernel.CachedRow
@@ -182,5 +243,5 @@ func runReadGrad[T kernel.Float](k readGrad, c graph.CallOf[T]) {
 	grads.R, grads.AddToR = c.SecondaryOut(0)
 	grads.Filter, grads.AddToFilter = c.SecondaryOut(1)
 	graph.State[kernel.DeltaRead[T]](c).Backward(c.Pool(), grads, c.In(k.gradient), c.In(0),
-		c.In(k.of.filter), c.In(1), c.Ints(k.of.starts), k.of.paramsOf(c))
+		c.In(k.of.filter), c.In(k.of.row()), c.Ints(k.of.starts), k.of.paramsOf(c))
 }

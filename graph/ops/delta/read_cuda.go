@@ -6,14 +6,17 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// terms returns arguments that the kernels of a read share: the sizes, and which terms to sum.
-func terms(p kernel.DeltaReadParams) cuda.Args {
+// readSizes returns arguments that the kernels of a read share: the sizes, and which terms to sum.
+func readSizes(p kernel.DeltaReadParams) cuda.Args {
 	return cuda.Ints(p.Tokens, p.Seq, p.N, p.D, p.Taps, p.FirstLag, p.LastLag)
 }
 
+// terms is like readSizes, and says whether the token itself is added.
+func terms(p kernel.DeltaReadParams) cuda.Args { return append(readSizes(p), cuda.Bool(p.Residual)) }
+
 // weights returns the filter, the zero Array if there is none, and r.
 func (k read) weights(c *graph.DeviceCall) (filter, r cuda.Array) {
-	in := c.InAll(cuda.F32, k.filter, 1)
+	in := c.InAll(cuda.F32, k.filter, k.row())
 	return in[0], in[1]
 }
 
@@ -74,7 +77,7 @@ func (k readGrad) sums(c *graph.DeviceCall, p kernel.DeltaReadParams, du, x, sta
 	partial, sums := both.Slice(0, slabs*size), both.Slice(slabs*size, size)
 	grid := cuda.QuadRows(p.Taps*p.N, p.D)
 	grid.Y = slabs
-	c.Launch("delta_filter_grad"+du.Suffix(), grid, partial, du, x, starts, terms(p), cuda.Int(chunk))
+	c.Launch("delta_filter_grad"+du.Suffix(), grid, partial, du, x, starts, readSizes(p), cuda.Int(chunk))
 	c.Totals(sums, partial, cuda.Array{}, slabs, size, false)
 	c.Launch("delta_read_sums", cuda.Grid{X: p.N, Threads: 256}, df.Array, dr.Array, sums, filter, r,
 		cuda.Ints(p.N, p.D, p.Taps), cuda.Bool(df.Accumulate), cuda.Bool(dr.Accumulate))

@@ -16,8 +16,9 @@ import (
 // mixing holds the number of rows that a sublayer reads and writes, for Read and Write.
 type mixing struct{ m int }
 
-// check checks the shapes of the stream and the coefficients.
-func (k mixing) check(h, c graph.Signature) error {
+// check checks the shapes of the stream and the coefficients, which may have the given numbers of
+// columns instead of 2m+n.
+func (k mixing) check(h, c graph.Signature, columns ...int) error {
 	if k.m < 1 {
 		return errors.Errorf("m: want at least 1, got %d", k.m)
 	}
@@ -25,15 +26,17 @@ func (k mixing) check(h, c graph.Signature) error {
 		return err
 	}
 	n := h.Shape[1]
-	shared, each := graph.WithTokens(n, 2*k.m+n), graph.WithTokens(h.Shape[0], n, 2*k.m+n)
-	if !c.Shape.Eq(shared) && !c.Shape.Eq(each) {
-		return errors.Errorf("coefficients: want shape %v or %v for a stream %v and m = %d, got %v", shared, each, h.Shape, k.m, c.Shape)
+	for _, row := range append(columns, 2*k.m+n) {
+		if c.Shape.Eq(graph.WithTokens(n, row)) || c.Shape.Eq(graph.WithTokens(h.Shape[0], n, row)) {
+			return nil
+		}
 	}
-	return nil
+	return errors.Errorf("coefficients: want shape %v or %v for a stream %v and m = %d, got %v", graph.WithTokens(n, 2*k.m+n), graph.WithTokens(h.Shape[0], n, 2*k.m+n), h.Shape, k.m, c.Shape)
 }
 
 func (k mixing) params(h, c graph.Signature) kernel.MixParams {
-	return kernel.MixParams{Tokens: h.Shape[0], N: h.Shape[1], M: k.m, D: h.Shape[2], Shared: c.Shape.Dims() == 2}
+	last := c.Shape.Dims() - 1
+	return kernel.MixParams{Tokens: h.Shape[0], N: h.Shape[1], M: k.m, D: h.Shape[2], Shared: last == 1, Row: c.Shape[last]}
 }
 
 // mixRead reads from a stream of several rows.
@@ -47,7 +50,8 @@ type mixRead struct{ mixing }
 //	u_t[j] = sum over i of down[i, j] H_t[i],   j < m
 //
 // h [T, n, d]; c [n, 2m+n] for all tokens or [T, n, 2m+n], one for each token; u [T, m*d]. Write
-// uses carry and up'; pass it the same c.
+// uses carry and up'; pass it the same c. If rows are carried as they are, c has no columns carry:
+// [n, 2m] or [T, n, 2m]; for a read alone there may be no up' either.
 func Read(b *graph.Builder, h, c *gorgonia.Node, m int) *gorgonia.Node {
 	return b.Apply(mixRead{mixing{m}}, h, c)
 }
@@ -57,7 +61,7 @@ func (k mixRead) String() string { return fmt.Sprintf("MixRead(m=%d)", k.m) }
 func (k mixRead) FLOPs(c graph.Cost) int { return k.readFLOPs(c.Signature(0)) }
 
 func (k mixRead) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := k.check(in[0], in[1]); err != nil {
+	if err := k.check(in[0], in[1], k.m, 2*k.m); err != nil {
 		return graph.Signature{}, err
 	}
 	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Shape[0], k.m*in[0].Shape[2])}, nil
@@ -134,5 +138,10 @@ func runMixReadGrad[T kernel.Float](k mixReadGrad, c graph.CallOf[T]) {
 // readFLOPs counts combining the rows of a stream h into m rows, or the reverse.
 func (k mixing) readFLOPs(h graph.Signature) int { return 2 * k.m * h.Size() }
 
-// carryFLOPs counts carrying over a stream h.
-func (k mixing) carryFLOPs(h graph.Signature) int { return 2 * h.Shape[1] * h.Size() }
+// carryFLOPs counts carrying over a stream h by coefficients c, 0 if rows are carried as they are.
+func (k mixing) carryFLOPs(h, c graph.Signature) int {
+	if !k.params(h, c).Mixes() {
+		return 0
+	}
+	return 2 * h.Shape[1] * h.Size()
+}

@@ -39,7 +39,7 @@ func (d *deviceMix) name(kernel string) string { return kernel + "_" + d.t.Strin
 
 // sizes returns the last arguments of the kernels of small streams.
 func (d *deviceMix) sizes() cuda.Args {
-	return cuda.Args{cuda.Long(d.Tokens), cuda.Ints(d.N, d.M, d.D), cuda.Bool(d.Shared)}
+	return cuda.Args{cuda.Long(d.Tokens), cuda.Ints(d.N, d.M, d.D), cuda.Bool(d.Shared), cuda.Int(d.Columns())}
 }
 
 // inputs returns the inputs as the kernels need them: coefficients as floats, the others in the

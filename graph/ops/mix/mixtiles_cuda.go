@@ -26,7 +26,7 @@ func (t mixTerm) transposed() mixTerm {
 // down, carry and up return the terms of C's parts by row; their transposes go by column.
 func (d *deviceMix) down(c, x cuda.Array) mixTerm  { return d.part(c, x, 0) }
 func (d *deviceMix) carry(c, x cuda.Array) mixTerm { return d.part(c, x, d.M) }
-func (d *deviceMix) up(c, x cuda.Array) mixTerm    { return d.part(c, x, d.M+d.N) }
+func (d *deviceMix) up(c, x cuda.Array) mixTerm    { return d.part(c, x, d.Columns()-d.M) }
 
 func (d *deviceMix) part(c, x cuda.Array, column int) mixTerm {
 	return mixTerm{c.Slice(column, c.N-column), x, d.Columns(), 1, x.N / max(1, d.Tokens*d.D)}

@@ -9,11 +9,14 @@ func (k mixWrite) Launch(c *graph.DeviceCall) {
 	d := k.onDevice(c, c.Signature(0), c.Signature(2))
 	in := d.inputs(2)
 	out, h, y, coefficients := c.Out(), in[0], in[1], in[2]
-	if d.small() == "" {
+	switch {
+	case d.small() != "":
+		c.Launch(d.name("mix_write"+d.small()), d.forwardGrid(), out, h, y, coefficients, d.sizes())
+	case d.Mixes():
 		d.combine(out, cuda.Array{}, d.N, false, d.carry(coefficients, h).transposed(), d.up(coefficients, y))
-		return
+	default:
+		d.combine(out, h, d.N, false, d.up(coefficients, y))
 	}
-	c.Launch(d.name("mix_write"+d.small()), d.forwardGrid(), out, h, y, coefficients, d.sizes())
 }
 
 // mixWriteInputs holds what both forms of mixWriteGrad read.
@@ -38,11 +41,32 @@ func (k mixWriteGrad) Launch(c *graph.DeviceCall) {
 }
 
 // writeGradTiled computes mixWriteGrad for a stream of any size. It computes dh last, because dh
-// may be dout.
-func (d *deviceMix) writeGradTiled(g mixGradients, dh cuda.Array, dy graph.SecondaryResult, x mixWriteInputs) {
-	d.dots(g, dotProducts{x.h, x.dout, d.N, d.N, d.M}, dotProducts{x.dout, x.y, d.N, d.M, d.M + d.N})
+// may be dout. Without carry it is dout and the addend, and is not computed if it is the zero
+// Array. more are further parts of the gradient of C.
+func (d *deviceMix) writeGradTiled(g mixGradients, dh cuda.Array, dy graph.SecondaryResult, x mixWriteInputs, more ...dotProducts) {
+	products := []dotProducts{{x.dout, x.y, d.N, d.M, d.Columns() - d.M}}
+	if d.Mixes() {
+		products = append(products, dotProducts{x.h, x.dout, d.N, d.N, d.M})
+	}
+	d.dots(g, append(products, more...)...)
 	if !dy.Array.None() {
 		d.combine(dy.Array, cuda.Array{}, d.M, dy.Accumulate, d.up(x.coefficients, x.dout).transposed())
 	}
-	d.combine(dh, x.addend, d.N, false, d.carry(x.coefficients, x.dout))
+	switch {
+	case d.Mixes():
+		d.combine(dh, x.addend, d.N, false, d.carry(x.coefficients, x.dout))
+	case !dh.None():
+		terms := []cuda.Array{x.dout}
+		if !x.addend.None() {
+			terms = append(terms, x.addend)
+		}
+		d.Sum(dh, terms, false)
+	}
+}
+
+func (k mixUpGrad) Launch(c *graph.DeviceCall) {
+	d := k.of.onDevice(c, c.Signature(0), c.Signature(2))
+	in := d.inputs(2)
+	g := d.gradients(0, k.addend)
+	d.writeGradTiled(g, cuda.Array{}, graph.SecondaryResult{Array: c.Out()}, mixWriteInputs{dout: in[0], y: in[1], coefficients: in[2]})
 }

@@ -9,10 +9,10 @@ import (
 
 // cases returns the test cases of all ops of this package.
 func cases() []optest.Case {
-	return slices.Concat(mixCases(), coefficientCases(), gatedCases(), depthCases())
+	return slices.Concat(mixCases(), nextCases(), coefficientCases(), gatedCases(), depthCases())
 }
 
 // TestOps checks what holds for every op.
 func TestOps(t *testing.T) {
-	optest.Run(t, cases(), "mixReadGrad", "mixWriteGrad", "gatedReadGrad", "depthGrad")
+	optest.Run(t, cases(), "mixReadGrad", "mixWriteGrad", "mixNextGrad", "mixUpGrad", "heldGradient", "nextRead", "gatedReadGrad", "depthGrad")
 }

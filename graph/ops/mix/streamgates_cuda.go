@@ -1,6 +1,7 @@
 package mix
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/residua-go/residua/graph"
@@ -46,6 +47,13 @@ func (k streamGates) sizes(tokens int) cuda.Args {
 
 func (k streamGates) Launch(c *graph.DeviceCall) {
 	c.Unify()
+	if k.carry >= kernel.Unmixed {
+		z, alpha, bias := k.inputs()
+		p := k.params(c.Signature(0))
+		c.Launch("sigmoid_gates", cuda.Over(c.Out().N, 256), c.Out(), c.In(z), c.In(alpha), c.In(bias),
+			cuda.Long(p.Tokens), cuda.Ints(k.n, p.Groups()), cuda.Float(cmp.Or(k.post, 2)), cuda.Float(k.eps))
+		return
+	}
 	tokens := c.Signature(0).Leading()
 	ending, grid, _ := k.onDevice(tokens)
 	c.Launch(k.kernel()+ending, grid, c.Out(), c.In(0), c.In(1), c.In(2), k.sizes(tokens))
@@ -53,6 +61,10 @@ func (k streamGates) Launch(c *graph.DeviceCall) {
 
 func (k streamGatesGrad) Launch(c *graph.DeviceCall) {
 	c.Unify()
+	if k.of.carry >= kernel.Unmixed {
+		k.sigmoids(c)
+		return
+	}
 	tokens := c.Signature(1).Leading()
 	ending, grid, slots := k.of.onDevice(tokens)
 	out := cuda.Args{c.Out()}
@@ -61,6 +73,32 @@ func (k streamGatesGrad) Launch(c *graph.DeviceCall) {
 	}
 	c.Launch(k.of.kernel()+"_grad"+ending, grid, out, c.In(0), c.In(1), c.In(2), c.In(3), k.of.sizes(tokens))
 	finishGates(c, k.of.n)
+}
+
+// sigmoids computes the gradients of SigmoidCoefficients.
+func (k streamGatesGrad) sigmoids(c *graph.DeviceCall) {
+	z, alpha, bias := k.of.inputs()
+	p := k.of.params(c.Signature(1))
+	width := p.Columns()
+	sums := c.TokenSums(p.Tokens, width)
+	dz, in := c.Out(), func(i int) cuda.Array { return cuda.Array{} }
+	if k.of.fixed {
+		dz = cuda.Array{}
+	} else {
+		in = func(i int) cuda.Array { return c.In(1 + i) }
+	}
+	c.Launch("sigmoid_gates_grad", sums.Grid(), dz, sums.Partial, c.In(0), in(z), in(alpha), c.In(1+bias),
+		cuda.Long(p.Tokens), cuda.Ints(k.of.n, p.Groups()), cuda.Float(cmp.Or(k.of.post, 2)), cuda.Int(sums.Chunk))
+	if k.of.fixed {
+		sums.Columns(c, c.Out(), 0, c.Accumulate())
+		return
+	}
+	dalpha, accumulate := c.SecondaryOut(0)
+	if !dalpha.None() {
+		sums.Groups(c, "totals_groups", dalpha, accumulate, cuda.Ints(k.of.n, width))
+	}
+	dbias, accumulate := c.SecondaryOut(1)
+	sums.Columns(c, dbias, 0, accumulate)
 }
 
 // finishGates completes the gradients of n streams' coefficients: the output holds the

@@ -12,6 +12,18 @@ import (
 // Files maps the names of generated files to their text.
 type Files map[string][]byte
 
+// Routines returns a file of Go that maps the names of assembly functions to themselves, for tests.
+func Routines(generator, variable string, names []string) ([]byte, error) {
+	var w Writer
+	w.Header(generator)
+	w.Line("package kernel\n\nvar %s = map[string]any{", variable)
+	for _, name := range names {
+		w.Line("%q: %s,", name, name)
+	}
+	w.Line("}")
+	return w.Source()
+}
+
 // Save writes the files into a folder.
 func (f Files) Save(folder string) error {
 	for name, text := range f {

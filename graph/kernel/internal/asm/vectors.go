@@ -1,8 +1,11 @@
 package asm
 
-// Load reads a vector of float32. If masked, the lanes outside the mask become zero.
+// Load reads a vector of float32. If masked, the lanes outside the mask become zero; NEON has only
+// whole vectors (LoadLanes).
 func (w *Writer) Load(from, to string, masked bool) {
 	switch {
+	case w.NEON():
+		w.Op("FMOVQ", from, Scalar(to))
 	case !masked:
 		w.Op("VMOVUPS", from, to)
 	case w.Masks:
@@ -12,9 +15,12 @@ func (w *Writer) Load(from, to string, masked bool) {
 	}
 }
 
-// Store writes a vector of float32. If masked, the lanes outside the mask are not written.
+// Store writes a vector of float32. If masked, the lanes outside the mask are not written; NEON has
+// only whole vectors (StoreLanes).
 func (w *Writer) Store(from, to string, masked bool) {
 	switch {
+	case w.NEON():
+		w.Op("FMOVQ", Scalar(from), to)
 	case !masked:
 		w.Op("VMOVUPS", from, to)
 	case w.Masks:

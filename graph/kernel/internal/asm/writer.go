@@ -40,7 +40,9 @@ func (w *Writer) Function(signature string, locals, arguments int) {
 
 // Return ends a function.
 func (w *Writer) Return() {
-	w.Op("VZEROUPPER")
+	if !w.NEON() {
+		w.Op("VZEROUPPER")
+	}
 	w.Op("RET")
 }
 

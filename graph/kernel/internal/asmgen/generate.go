@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -37,6 +36,16 @@ func newFamily[R routine](list []R, chooser string, choice func(R) int) family {
 	return f
 }
 
+// names lists the names of the functions.
+func (f family) names() []string {
+	var list []string
+	for _, r := range f.routines {
+		name, _, _ := strings.Cut(r.signature(), "(")
+		list = append(list, name)
+	}
+	return list
+}
+
 // families lists the routines of an instruction set.
 func (s isa) families() []family {
 	tiles := "%Tile runs the micro-kernel for tiles of rows x vecs vectors.\n" +
@@ -59,28 +68,67 @@ func (s isa) families() []family {
 	}
 }
 
+// file is an assembly file of an instruction set.
+type file struct {
+	isa
+	name     string
+	families []family
+	prefix   string // of the functions' names, for those that choose one
+}
+
+// assemblyFiles lists the assembly files.
+func assemblyFiles() []file {
+	var list []file
+	for _, s := range isas {
+		list = append(list, s.files(s.families(), s.bfloat16(), s.weights())...)
+	}
+	tiles := []family{newFamily(isas[0].tileBlocks(), "", nil), newFamily([]tileRow{{isas[0]}}, "", nil), newFamily([]tileColumns{{isas[0]}}, "", nil), newFamily([]roundRows{{isas[0]}}, "", nil)}
+	list = append(list, file{isas[0], "amx_amd64.s", tiles, "amx"})
+	neon := isa{ISA: asm.NEON}
+	weights := newFamily([]neonWeights{{16, false}, {16, true}, {8, false}, {8, true}}, "", nil)
+	return append(list, neon.files(neonFamilies(), neonBFloat16(), []family{weights})...)
+}
+
+// files are the three files of an instruction set.
+func (s isa) files(microkernels, bfloat16, weights []family) []file {
+	return []file{
+		{s, s.File("microkernels"), microkernels, s.Name},
+		{s, s.File("bfloat16"), bfloat16, s.Name},
+		{s, s.File("weights"), weights, s.Name},
+	}
+}
+
 // generate returns the text of every file, by name.
 func generate() (asm.Files, error) {
 	files := asm.Files{}
-	var declarations asm.Writer
-	declarations.Header("asmgen")
-	declarations.Line("package kernel")
-	for _, s := range isas {
-		files["microkernels_"+s.Name+"_amd64.s"] = assembly(s, s.families())
-		files["bfloat16_"+s.Name+"_amd64.s"] = assembly(s, s.bfloat16())
-		files["weights_"+s.Name+"_amd64.s"] = assembly(s, s.weights())
-		for _, f := range slices.Concat(s.families(), s.bfloat16(), s.weights()) {
-			f.declare(&declarations, s.Name)
+	declarations := map[string]*asm.Writer{"amd64": {}, "arm64": {}}
+	for _, w := range declarations {
+		w.Header("asmgen")
+		w.Line("package kernel")
+	}
+	var neon []string
+	for _, f := range assemblyFiles() {
+		files[f.name] = assembly(f.isa, f.families)
+		for _, family := range f.families {
+			family.declare(declarations[f.Processor], f.prefix)
+			if f.NEON() {
+				neon = append(neon, family.names()...)
+			}
 		}
 	}
-	tiles := []family{newFamily(isas[0].tileBlocks(), "", nil), newFamily([]tileRow{{isas[0]}}, "", nil), newFamily([]tileColumns{{isas[0]}}, "", nil), newFamily([]roundRows{{isas[0]}}, "", nil)}
-	files["amx_amd64.s"] = assembly(isas[0], tiles)
-	for _, f := range tiles {
-		f.declare(&declarations, "amx")
+	text, err := asm.Routines("asmgen", "neonMicrokernels", neon)
+	if err != nil {
+		return nil, err
 	}
-	text, err := declarations.Source()
-	files["microkernels_generated_amd64.go"] = text
-	return files, err
+	files["microkernels_routines_arm64_test.go"] = text
+	for processor, w := range declarations {
+		text, err := w.Source()
+		if err != nil {
+			return nil, err
+		}
+		files["microkernels_generated_"+processor+".go"] = text
+	}
+	return files, nil
 }
 
 // assembly is an assembly file of one instruction set.
@@ -99,7 +147,7 @@ func assembly(s isa, families []family) []byte {
 	for i, field := range tileBlockFields {
 		w.Line("#define tileBlock_%s %d", field, 64+8*i)
 	}
-	if !s.Masks {
+	if !s.Masks && !s.NEON() {
 		var lanes []string
 		for i := range s.Lanes {
 			lanes = append(lanes, strconv.Itoa(i))
@@ -125,8 +173,7 @@ func define(w *asm.Writer, tile string, fields []string) {
 func (f family) declare(w *asm.Writer, isa string) {
 	if f.chooser != "" {
 		w.Line("%s", "\n// "+strings.ReplaceAll(f.chooser, "%", isa))
-		for i, r := range f.routines {
-			name, _, _ := strings.Cut(r.signature(), "(")
+		for i, name := range f.names() {
 			w.Line("case %d:\n%s(t)", f.choices[i], name)
 		}
 		w.Line("}\n}")

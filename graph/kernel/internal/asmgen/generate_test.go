@@ -3,17 +3,20 @@ package main
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/graph/kernel/internal/asm"
 )
 
 // TestGeneratedFilesAreCurrent checks that the committed files are what the generator writes.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	files, err := generate()
 	require.NoError(t, err)
-	require.Len(t, files, 2+3*len(isas))
+	require.Len(t, files, len(assemblyFiles())+3)
 	assert.Empty(t, files.Stale("../.."), "out of date: run go generate ./graph/kernel")
 }
 
@@ -101,4 +104,51 @@ func checkDot(t *testing.T, d dot) {
 		claim(d.Mask())
 	}
 	assert.LessOrEqual(t, len(used), d.Registers, d.name())
+}
+
+// neonAll lists NEON's tiles.
+func neonAll() []neonTile {
+	return slices.Concat(neonTiles(neonMaxRows, ""), neonTiles(neonSplitRows, neonSplit), neonTiles(neonWideRows, neonWide))
+}
+
+// TestNEONRegisters checks that no tile uses a register for two things, and that BFMLALB reads A
+// from the first 16.
+func TestNEONRegisters(t *testing.T) {
+	for _, k := range neonAll() {
+		n := k.as() + k.rows*k.vecs + min(2, k.vecs)
+		if k.pairs == neonSplit {
+			n = k.as() + k.rows*k.vecs + 5 // the odd elements of B, the mask
+		}
+		assert.LessOrEqual(t, n, asm.NEON.Registers, k.signature())
+		if k.pairs == neonWide {
+			assert.LessOrEqual(t, k.as(), 16, k.signature())
+		}
+	}
+	for _, k := range neonCombines() {
+		assert.LessOrEqual(t, (k.rows+1)*k.vecs()+1, asm.NEON.Registers, k.signature())
+	}
+}
+
+// TestNEONShareOfProducts: of the instructions in the inner loop of the largest tiles for float32
+// at least three quarters are fused multiply-adds, into at least 16 independent sums. A processor
+// with four units for vectors that starts eight instructions in a cycle, as Apple's do, is then
+// limited by those units.
+func TestNEONShareOfProducts(t *testing.T) {
+	for _, transposed := range []bool{false, true} {
+		k := neonTile{rows: neonMaxRows[4], vecs: 4, transposed: transposed}
+		w := &asm.Writer{ISA: asm.NEON}
+		k.emit(w)
+		_, loop, _ := strings.Cut(w.String(), "group:\n")
+		loop, _, _ = strings.Cut(loop, "few:\n")
+		all, products := strings.Count(loop, "\n"), strings.Count(loop, "FMLALANE")
+		t.Logf("%s: %d of %d instructions, %.3f", k.signature(), products, all, float64(products)/float64(all))
+		assert.GreaterOrEqual(t, float64(products), 0.75*float64(all), k.signature())
+		sums := map[string]bool{}
+		for line := range strings.Lines(loop) {
+			if strings.Contains(line, "FMLALANE") {
+				sums[line[strings.LastIndexByte(line, ' ')+1:]] = true
+			}
+		}
+		assert.GreaterOrEqual(t, len(sums), 16, k.signature())
+	}
 }

@@ -20,13 +20,18 @@ type builder struct {
 	registers map[string]string // registers of constants and numbers, by name
 	vector    int               // number of the unrolled vector being worked on
 	masked    bool              // the vector is the last, partial one
+
+	places map[string]string // NEON: where the values of working registers are, if elsewhere
+	free   string            // NEON: the register that holds none
+	rest   int               // NEON: elements of the partial vector
+	spill  string            // NEON: receives constants for which no register is left
 }
 
 // wideMask is AVX2's mask for the float64 elements of the last vector; Mask is the one for float32.
 const wideMask = "Y14"
 
 // r returns working register i of the current vector.
-func (b *builder) r(i int) string { return b.Vector(b.vector*len(b.scratchNames) + i) }
+func (b *builder) r(i int) string { return b.moved(b.Vector(b.vector*len(b.scratchNames) + i)) }
 
 // keptOf returns kept register i of a vector.
 func (b *builder) keptOf(vector, i int) string {
@@ -38,7 +43,12 @@ func (b *builder) keptOf(vector, i int) string {
 func (b *builder) slice(name string) (k kind, pointer string, offset int) {
 	for i, s := range b.slices {
 		if s.name == name {
-			return s.kind, pointers[i], b.vector * b.step(b.ISA) * s.kind.size
+			if b.NEON() {
+				pointer = neonPointers[i]
+			} else {
+				pointer = pointers[i]
+			}
+			return s.kind, pointer, b.vector * b.step(b.ISA) * s.kind.size
 		}
 	}
 	panic(b.name + ": unknown slice " + name)
@@ -53,6 +63,10 @@ func (b *builder) address(name string) (k kind, address string) {
 // load reads elements into the lanes of a vector, widened if a lane is; the missing ones of a
 // partial vector become zero.
 func (b *builder) load(name, to string) {
+	if b.NEON() {
+		b.neonLoad(name, to)
+		return
+	}
 	k, from := b.address(name)
 	switch {
 	case k == double:
@@ -82,6 +96,10 @@ func (b *builder) move(name, from, to string) {
 // loadOr reads like load, but the missing elements of a partial vector are taken from the register
 // other.
 func (b *builder) loadOr(name, other, to string) {
+	if b.NEON() {
+		b.neonLoadOr(name, other, to)
+		return
+	}
 	_, from := b.address(name)
 	switch {
 	case !b.masked:
@@ -98,6 +116,10 @@ func (b *builder) loadOr(name, other, to string) {
 // store writes lanes, if masked only those of a partial vector. Wide ones are narrowed for a
 // float32 slice: the rounded values remain in the lower half of the register.
 func (b *builder) store(from, name string, masked bool) {
+	if b.NEON() {
+		b.neonStore(from, name, masked)
+		return
+	}
 	k, to := b.address(name)
 	narrows := b.wide && k == single
 	if narrows {
@@ -123,6 +145,10 @@ func (b *builder) store(from, name string, masked bool) {
 
 // narrow rounds float64 lanes to float32 in the lower half of their register.
 func (b *builder) narrow(register string) {
+	if b.NEON() {
+		b.Neon("FCVTN", "", register, register)
+		return
+	}
 	name := "VCVTPD2PSY"
 	if b.Masks {
 		name = "VCVTPD2PS"
@@ -132,6 +158,10 @@ func (b *builder) narrow(register string) {
 
 // clearRest sets the lanes beyond a partial vector to zero.
 func (b *builder) clearRest(register string) {
+	if b.NEON() {
+		b.neonClearRest(register)
+		return
+	}
 	lanes, mask := "PS", b.Mask()
 	if b.wide {
 		lanes, mask = "PD", wideMask

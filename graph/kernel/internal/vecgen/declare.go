@@ -57,8 +57,8 @@ func (r *parsed) header() string {
 	return "func " + r.function + types + list(arguments)
 }
 
-// declare writes the declarations of the assembly and the choosing function.
-func (r *parsed) declare(b *builder) {
+// declare writes the declarations of a processor's assembly and the choosing function.
+func (r *parsed) declare(b *builder, sets []asm.ISA) {
 	b.Line("\n// %s computes %s\n%s {", r.function, r.doc, r.header())
 	if r.rows() {
 		b.Line("n := len(rows)\nif n == 0 {\nreturn\n}")
@@ -79,21 +79,31 @@ func (r *parsed) declare(b *builder) {
 	for _, v := range r.arguments(r.numbers) {
 		arguments = append(arguments, v.kind.name+list([]string{v.name}))
 	}
-	calls := []string{r.call(isas[0], arguments), r.call(isas[1], arguments)}
+	var calls []string
+	for _, s := range sets {
+		calls = append(calls, r.call(s, arguments))
+	}
 	if r.chooser != "" {
 		calls = append(calls, r.portable())
 	}
-	b.Line("switch p {")
-	for i, call := range calls {
-		if i == len(calls)-1 {
-			b.Line("default:\n%s\n}\n}", r.returned(call))
-		} else {
-			b.Line("case %s:\n%s", isas[i].Name, r.returned(call))
-		}
-	}
-	for _, s := range isas {
+	r.emitChoice(b, sets, calls)
+	for _, s := range sets {
 		b.Declare(r.declaration(s))
 	}
+}
+
+// emitChoice ends the choosing function with its calls, the last of which is for all other paths.
+func (r *parsed) emitChoice(b *builder, sets []asm.ISA, calls []string) {
+	last := r.returned(calls[len(calls)-1])
+	if len(calls) == 1 {
+		b.Line("%s\n}", last)
+		return
+	}
+	b.Line("switch p {")
+	for i, call := range calls[:len(calls)-1] {
+		b.Line("case %s:\n%s", sets[i].Name, r.returned(call))
+	}
+	b.Line("default:\n%s\n}\n}", last)
 }
 
 func (r *parsed) call(s asm.ISA, arguments []string) string {

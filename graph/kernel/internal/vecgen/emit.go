@@ -18,10 +18,15 @@ func (b *builder) emit() {
 		b.Return()
 		return
 	}
-	for i, s := range b.slices {
-		b.Op("MOVQ", b.argument(s.name), pointers[i])
+	if b.NEON() {
+		b.neonAddRows()
+		b.Op("MOVD", b.argument("n"), "R6")
+	} else {
+		for i, s := range b.slices {
+			b.Op("MOVQ", b.argument(s.name), pointers[i])
+		}
+		b.Op("MOVQ", b.argument("n"), "CX")
 	}
-	b.Op("MOVQ", b.argument("n"), "CX")
 	b.emitBroadcasts()
 	b.emitRow()
 	b.Return()
@@ -61,6 +66,7 @@ func (b *builder) emitStart() {
 
 // emitWork handles the current vector. Routines that are built see only whole vectors.
 func (b *builder) emitWork() {
+	b.places, b.free = map[string]string{}, neonFree
 	switch {
 	case b.build == nil:
 		b.run(b.work)
@@ -74,11 +80,15 @@ func (b *builder) argument(name string) string {
 	if offset, ok := b.offsets[name]; ok {
 		return fmt.Sprintf("%s+%d(FP)", name, offset)
 	}
-	return fmt.Sprintf("scoreRow_%s(R12)", name)
+	return fmt.Sprintf("scoreRow_%s(%s)", name, choice(b.NEON(), "R9", "R12"))
 }
 
 // broadcast loads a number into all lanes of its register.
 func (b *builder) broadcast(v variable) {
+	if b.NEON() {
+		b.neonBroadcast(v)
+		return
+	}
 	name := "VBROADCASTSS"
 	if v.kind == double {
 		name = "VBROADCASTSD"
@@ -90,7 +100,10 @@ func (b *builder) broadcast(v variable) {
 // with AVX-512, the constants.
 func (b *builder) emitBroadcasts() {
 	next := b.Registers - 1
-	if !b.Masks {
+	switch {
+	case b.NEON():
+		next-- // neonFree
+	case !b.Masks:
 		next -= 2 // reserved for the masks
 	}
 	hold := func(name string) string {
@@ -103,6 +116,9 @@ func (b *builder) emitBroadcasts() {
 		if !b.ofRow(v) {
 			b.broadcast(v)
 		}
+	}
+	if b.NEON() {
+		b.neonHold(next)
 	}
 	if !b.Masks {
 		return
@@ -122,6 +138,10 @@ func (b *builder) emitBroadcasts() {
 // emitLoop walks along the slices: groups of unrolled vectors, then single vectors, then the
 // partial one.
 func (b *builder) emitLoop() {
+	if b.NEON() {
+		b.neonLoop()
+		return
+	}
 	step := b.step(b.ISA)
 	advance := func(vectors int, again string) {
 		b.OpNumber("ADDQ", 4*vectors*step, "AX")
@@ -187,6 +207,11 @@ func (b *builder) emitSum(i int, result string) {
 func (b *builder) emitSumSingle(i int, result string) {
 	b.emitAddVectors("VADDPS", i)
 	total, upper := b.keptOf(0, i), b.Vector(0)
+	if b.NEON() {
+		b.neonWidenTotal(total)
+		b.emitAddLanes(i, result)
+		return
+	}
 	if b.Masks {
 		b.Op("VEXTRACTF64X4", "$1", total, b.Half(upper))
 	} else {
@@ -202,13 +227,17 @@ func (b *builder) emitSumSingle(i int, result string) {
 func (b *builder) emitAddVectors(add string, i int) {
 	for distance := 1; distance < b.unroll; distance *= 2 {
 		for v := 0; v+distance < b.unroll; v += 2 * distance {
-			b.Op(add, b.keptOf(v+distance, i), b.keptOf(v, i), b.keptOf(v, i))
+			b.op(add, b.keptOf(v+distance, i), b.keptOf(v, i), b.keptOf(v, i))
 		}
 	}
 }
 
 // emitAddLanes writes the sum of the float64 lanes of kept register i.
 func (b *builder) emitAddLanes(i int, result string) {
+	if b.NEON() {
+		b.neonAddLanes(i, result)
+		return
+	}
 	total := b.keptOf(0, i)
 	b.Reduce("VADDPD", total, "0")
 	b.List(`
@@ -222,7 +251,11 @@ func (b *builder) emitAddLanes(i int, result string) {
 func (b *builder) emitMax(i int, result string) {
 	total := b.keptOf(0, i)
 	for v := 1; v < b.unroll; v++ {
-		b.Op("VMAXPS", total, b.keptOf(v, i), total)
+		b.op("VMAXPS", total, b.keptOf(v, i), total)
+	}
+	if b.NEON() {
+		b.neonMax(total, result)
+		return
 	}
 	b.Reduce("VMAXPS", total, "0")
 	b.List(`

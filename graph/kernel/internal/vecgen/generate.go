@@ -2,32 +2,39 @@ package main
 
 import "github.com/residua-go/residua/graph/kernel/internal/asm"
 
-var isas = []asm.ISA{asm.AVX512, asm.AVX2}
+var isas = []asm.ISA{asm.AVX512, asm.AVX2, asm.NEON}
 
 // generate returns the text of every file, by name.
 func generate() (asm.Files, error) {
 	files := asm.Files{}
 	for _, s := range isas {
-		files["vectors_"+s.Name+"_amd64.s"] = assembly(s)
+		files[s.File("vectors")] = assembly(s)
 	}
-	var fast, absent builder
-	fast.Header("vecgen")
-	fast.Line("package kernel")
+	var amd64, arm64, absent builder
+	amd64.Header("vecgen")
+	amd64.Line("package kernel")
+	arm64.Header("vecgen")
+	arm64.Line("package kernel")
 	absent.Header("vecgen")
-	absent.Line("//go:build !amd64\n\npackage kernel")
+	absent.Line("//go:build !amd64 && !arm64\n\npackage kernel")
 	absent.Line("\n// No other processor has paths but the portable one: the fast functions are never called.")
+	var neon []string
 	for _, r := range routines() {
-		r.declare(&fast)
+		neon = append(neon, r.symbol(asm.NEON))
+		r.declare(&amd64, instructionSets("amd64"))
+		r.declare(&arm64, instructionSets("arm64"))
 		r.declareAbsent(&absent)
 	}
-	for name, b := range map[string]*builder{"vectors_generated_amd64.go": &fast, "vectors_generated_other.go": &absent} {
+	for processor, b := range map[string]*builder{"amd64": &amd64, "arm64": &arm64, "other": &absent} {
 		text, err := b.Source()
 		if err != nil {
 			return nil, err
 		}
-		files[name] = text
+		files["vectors_generated_"+processor+".go"] = text
 	}
-	return files, nil
+	text, err := asm.Routines("vecgen", "neonVectors", neon)
+	files["vectors_routines_arm64_test.go"] = text
+	return files, err
 }
 
 // assembly returns the assembly file of one instruction set.
@@ -42,7 +49,7 @@ func assembly(s asm.ISA) []byte {
 		names = append(names, r.constantNames...)
 	}
 	emitConstants(b, names)
-	if !s.Masks {
+	if !s.Masks && !s.NEON() {
 		emitMasks(b)
 	}
 	for _, r := range list {

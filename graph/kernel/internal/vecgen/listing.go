@@ -80,12 +80,19 @@ func (b *builder) instruction(name string, x []string) {
 	case "storeWhole": // all lanes, also of a partial vector
 		b.store(to, slice, false)
 	case "zero": // clears a register with a number below 16
-		half := asm.Quarter(to)
-		b.Op("VXORPS", half, half, half)
+		if half := asm.Quarter(to); b.NEON() {
+			b.neon("VPXOR", to, to, to)
+		} else {
+			b.Op("VXORPS", half, half, half)
+		}
 	case "clearRest":
 		b.clearRest(to)
 	case "widen": // float32 elements in the lower half of a register to float64 lanes
-		b.Op("VCVTPS2PD", b.Half(to), to)
+		if b.NEON() {
+			b.Neon("FCVTL", "", to, to)
+		} else {
+			b.Op("VCVTPS2PD", b.Half(to), to)
+		}
 	case "narrow": // float64 lanes to float32 elements in the lower half
 		b.narrow(to)
 	case "VPAND", "VPOR", "VPXOR":
@@ -94,13 +101,23 @@ func (b *builder) instruction(name string, x []string) {
 		}
 		fallthrough
 	default:
+		b.op(name, operands...)
+	}
+}
+
+// op writes an instruction of a listing.
+func (b *builder) op(name string, operands ...string) {
+	if b.NEON() {
+		b.neon(name, operands...)
+	} else {
 		b.Op(name, operands...)
 	}
 }
 
 // operand returns what a word of a listing names: a register of the current vector, the register of
 // a number, or a constant, which AVX2 has in memory; constant@register is for instructions that
-// need a register: AVX2 loads it into the given one. Immediate operands, $n, remain as they are.
+// need a register: AVX2 loads it into the given one, as NEON does with one that none holds.
+// Immediate operands, $n, remain as they are.
 func (b *builder) operand(name string) string {
 	name, register, inRegister := strings.Cut(name, "@")
 	if i := slices.Index(b.scratchNames, name); i >= 0 {
@@ -117,6 +134,10 @@ func (b *builder) operand(name string) string {
 		return name
 	case !slices.Contains(b.constantNames, name):
 		panic(b.name + ": want a register, a number or a constant that the routine lists, got " + name)
+	case b.NEON() && inRegister:
+		return b.neonConstant(name, b.operand(register))
+	case b.NEON():
+		return b.neonConstant(name, b.spill)
 	case inRegister:
 		b.Op("VMOVUPS", memory, b.operand(register))
 		return b.operand(register)

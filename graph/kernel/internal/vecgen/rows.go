@@ -37,6 +37,10 @@ func (r *parsed) arguments(of []variable) []variable {
 
 // emitRows handles each row of the list: R12 points to it, R13 counts those that are left.
 func (b *builder) emitRows() {
+	if b.NEON() {
+		b.neonRows()
+		return
+	}
 	b.Op("MOVQ", b.argument("rows"), "R12")
 	b.Op("MOVQ", b.argument("n"), "R13")
 	b.Label("row")

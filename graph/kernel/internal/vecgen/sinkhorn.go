@@ -12,7 +12,7 @@ import (
 // package kernel's gatedTokens.
 const sinkhornTokens = 32
 
-// sinkhornFirst is the first of n*n registers that hold a matrix, if there are enough (AVX-512);
+// sinkhornFirst is the first of n*n registers that hold a matrix, if there are enough (not AVX2);
 // working registers lie below it, constants far above.
 const sinkhornFirst = 8
 
@@ -73,6 +73,9 @@ func group(n, first, step int) (entries []int) {
 // entry returns the address of the current vector of an entry.
 func (b *builder) entry(name string, e int) string {
 	_, pointer, _ := b.slice(name)
+	if b.NEON() {
+		return fmt.Sprintf("%d(%s)", e*sinkhornTokens*4, pointer)
+	}
 	return fmt.Sprintf("%d(%s)(AX*1)", e*sinkhornTokens*4, pointer)
 }
 
@@ -81,28 +84,31 @@ func (b *builder) entry(name string, e int) string {
 func (b *builder) cells(name string, entries []int) []string {
 	var registers []string
 	for k, e := range entries {
-		if b.Masks {
+		if b.holdsMatrix() {
 			registers = append(registers, b.Vector(sinkhornFirst+e))
 			continue
 		}
 		registers = append(registers, b.r(k))
-		b.Op("VMOVUPS", b.entry(name, e), b.r(k))
+		b.Load(b.entry(name, e), b.r(k), false)
 	}
 	return registers
 }
 
-// loadMatrix loads a matrix if there are registers for all of it (AVX-512).
+// holdsMatrix tells whether there are registers for a whole matrix.
+func (b *builder) holdsMatrix() bool { return b.Registers >= 32 }
+
+// loadMatrix loads a matrix if there are registers for all of it (not AVX2).
 func (b *builder) loadMatrix(name string, n int) {
-	for e := 0; b.Masks && e < n*n; e++ {
-		b.Op("VMOVUPS", b.entry(name, e), b.Vector(sinkhornFirst+e))
+	for e := 0; b.holdsMatrix() && e < n*n; e++ {
+		b.Load(b.entry(name, e), b.Vector(sinkhornFirst+e), false)
 	}
 }
 
 // reduce combines registers with an instruction.
 func (b *builder) reduce(name string, cells []string, to string) {
-	b.Op(name, cells[1], cells[0], to)
+	b.op(name, cells[1], cells[0], to)
 	for _, c := range cells[2:] {
-		b.Op(name, c, to, to)
+		b.op(name, c, to, to)
 	}
 }
 
@@ -114,9 +120,9 @@ func (b *builder) sinkhornStart(n int) {
 		b.reduce("VMAXPS", cells, largest)
 		low := b.operand("sinkhornLow@other")
 		for k, c := range cells {
-			b.Op("VSUBPS", largest, c, c)
-			b.Op("VMAXPS", c, low, c) // keeps a NaN
-			b.Op("VMOVUPS", c, b.entry("x", entries[k]))
+			b.op("VSUBPS", largest, c, c)
+			b.op("VMAXPS", c, low, c) // keeps a NaN
+			b.Store(c, b.entry("x", entries[k]), false)
 		}
 	}
 }
@@ -137,8 +143,8 @@ func (b *builder) normalizeGroup(to, from string, entries []int) {
 	b.reduce("VADDPS", cells, sum)
 	b.run("VDIVPS sum, oneSingle@other, sum")
 	for k, c := range cells {
-		b.Op("VMULPS", sum, c, c)
-		b.Op("VMOVUPS", c, b.entry(to, entries[k]))
+		b.op("VMULPS", sum, c, c)
+		b.Store(c, b.entry(to, entries[k]), false)
 	}
 }
 
@@ -158,10 +164,10 @@ func (b *builder) groupGradient(y string, entries []int, last bool) {
 	cells, sum, other := b.cells("grad", entries), b.operand("sum"), b.operand("other")
 	b.reduce("VADDPS", cells, sum)
 	for k, c := range cells {
-		b.Op("VMOVUPS", b.entry(y, entries[k]), other)
-		b.Op("VFNMADD231PS", other, sum, c)
-		if last || !b.Masks {
-			b.Op("VMOVUPS", c, b.entry("grad", entries[k]))
+		b.Load(b.entry(y, entries[k]), other, false)
+		b.op("VFNMADD231PS", other, sum, c)
+		if last || !b.holdsMatrix() {
+			b.Store(c, b.entry("grad", entries[k]), false)
 		}
 	}
 }

@@ -1,0 +1,199 @@
+package mix
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/linear"
+	"github.com/residua-go/residua/graph/ops/loss"
+	"github.com/residua-go/residua/graph/ops/shape"
+	"github.com/residua-go/residua/graph/optest"
+)
+
+// nextCases are writes that read their result in the same pass, and rows that are carried as they
+// are; in "readers" the stream has further readers, so that gradients meet.
+func nextCases() []optest.Case {
+	var cases []optest.Case
+	for _, s := range []mixShape{{3, 4, 1, 5}, {2, 3, 2, 7}, {1, 1, 1, 1}, {2, 9, 2, 3}, {19, 2, 1, 4}, {2, 8, 2, 4}, {1, 6, 1, 8}, {2, 5, 3, 4}, {1, 2, 1, 132}} {
+		for _, shared := range []bool{false, true} {
+			for _, mixed := range []bool{false, true} {
+				cases = append(cases, s.nextCases(shared, mixed)...)
+			}
+		}
+	}
+	return append(cases, sigmoidCases()...)
+}
+
+func (s mixShape) nextCases(shared, mixed bool) []optest.Case {
+	h, y, c := []int{s.tokens, s.n, s.d}, []int{s.tokens, s.m * s.d}, []int{s.tokens, s.n, 2 * s.m}
+	if mixed {
+		c[2] += s.n
+	}
+	if shared {
+		c = c[1:]
+	}
+	name := fmt.Sprintf("%v shared=%t mixed=%t", s, shared, mixed)
+	full := func(c []float64) []float64 {
+		if mixed {
+			return c
+		}
+		return s.packed(c)
+	}
+	gelu := func(x []float64) []float64 { return optest.WantGelu(x, false) }
+	all := []optest.Case{
+		{Name: "MixNext/" + name, Floats: [][]int{h, y, c},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+				next, u := Next(b, x[0], x[1], x[2], s.m)
+				return b.Add(next, Write(b, next, u, x[2], s.m))
+			},
+			Want: func(x [][]float64, _ [][]int32) []float64 {
+				next := s.wantWrite(x[0], x[1], full(x[2]), shared)
+				return optest.WantAdd([][]float64{next, s.wantWrite(next, s.wantRead(next, full(x[2]), shared), full(x[2]), shared)}, nil)
+			}},
+		{Name: "MixNext/read alone " + name, Floats: [][]int{h, y, c},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+				_, u := Next(b, elementwise.Gelu(b, x[0], false), x[1], x[2], s.m)
+				return u
+			},
+			Want: func(x [][]float64, _ [][]int32) []float64 {
+				return s.wantRead(s.wantWrite(gelu(x[0]), x[1], full(x[2]), shared), full(x[2]), shared)
+			}},
+	}
+	if mixed {
+		return all
+	}
+	return append(all, optest.Case{Name: "MixWrite/" + name, Floats: [][]int{h, y, c},
+		Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+			u := Read(b, x[0], x[2], s.m)
+			return Write(b, x[0], b.Add(elementwise.Gelu(b, u, false), x[1]), x[2], s.m)
+		},
+		Want: func(x [][]float64, _ [][]int32) []float64 {
+			u := s.wantRead(x[0], full(x[2]), shared)
+			return s.wantWrite(x[0], optest.WantAdd([][]float64{gelu(u), x[1]}, nil), full(x[2]), shared)
+		}})
+}
+
+// packed puts the unit matrix between the columns for reading and writing.
+func (s mixShape) packed(c []float64) (all []float64) {
+	for i := 0; i*2*s.m < len(c); i++ {
+		row := c[i*2*s.m:][:2*s.m]
+		all = append(all, row[:s.m]...)
+		for k := range s.n {
+			one := 0.
+			if k == i%s.n {
+				one = 1
+			}
+			all = append(all, one)
+		}
+		all = append(all, row[s.m:]...)
+	}
+	return all
+}
+
+// sigmoidCases are factors for reading, and for reading and writing, of each token or of all.
+func sigmoidCases() (cases []optest.Case) {
+	for _, o := range []SigmoidOptions{{N: 3}, {N: 4, Write: true}, {N: 1, Write: true, Factor: 1.5, Eps: 0.1}, {N: 9, Write: true, Factor: 3}, {N: 2, Eps: 0.3}} {
+		groups := 1
+		if o.Write {
+			groups = 2
+		}
+		for _, tokens := range []int{0, 1, 37} {
+			c := optest.Case{Name: fmt.Sprintf("SigmoidCoefficients/%+v tokens=%d", o, tokens), Floats: [][]int{{tokens, groups * o.N}, {groups}, {groups * o.N}},
+				Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+					if tokens == 0 {
+						return SigmoidCoefficients(b, nil, nil, x[0], o)
+					}
+					return SigmoidCoefficients(b, x[0], x[1], x[2], o)
+				},
+				Want: func(x [][]float64, _ [][]int32) []float64 {
+					if tokens == 0 {
+						return wantSigmoids(make([]float64, len(x[0])), make([]float64, groups), x[0], o)
+					}
+					return wantSigmoids(x[0], x[1], x[2], o)
+				}}
+			if tokens == 0 {
+				c.Floats = c.Floats[2:]
+			}
+			cases = append(cases, c)
+		}
+	}
+	return cases
+}
+
+func wantSigmoids(z, alpha, bias []float64, o SigmoidOptions) (c []float64) {
+	factors := []float64{1, 2}
+	if o.Factor > 0 {
+		factors[1] = o.Factor
+	}
+	for t := 0; t < len(z); t += len(bias) {
+		for i := range o.N {
+			for g, a := range alpha {
+				e := g*o.N + i
+				c = append(c, factors[g]/(1+math.Exp(-a*z[t+e]-bias[e]))+o.Eps)
+			}
+		}
+	}
+	return c
+}
+
+func TestSigmoidErrors(t *testing.T) {
+	in := func(z, alpha, bias, n int) error {
+		b := graph.On(gorgonia.NewGraph(), graph.Options{})
+		SigmoidCoefficients(b, b.Input("z", tensor.Float32, 5, z), b.Input("alpha", tensor.Float32, alpha), b.Input("bias", tensor.Float32, bias), SigmoidOptions{N: n, Write: true})
+		return b.Err()
+	}
+	require.NoError(t, in(6, 2, 6, 3))
+	optest.RequireLine(t, in(7, 2, 6, 3), "z: want shape [tokens, 6] for 3 streams, got (5, 7)")
+	optest.RequireLine(t, in(6, 3, 6, 3), "alpha: want shape (2), of pre and post, got (3)")
+	optest.RequireLine(t, in(6, 2, 7, 3), "bias: want shape (6) for 3 streams, got (7)")
+	optest.RequireLine(t, in(6, 2, 6, 0), "n: want 1 to 4096 streams, got 0")
+}
+
+// nextProgram is a program of sublayers on a stream of four rows, each of which reads what the one
+// before it has read for it.
+func nextProgram(t *testing.T, mixed bool, o graph.ProgramOptions) *graph.Program {
+	t.Helper()
+	const tokens, n, d = 6, 4, 5
+	columns := 2
+	if mixed {
+		columns += n
+	}
+	o.Options, o.Gradients = graph.Options{Threads: 1, Seed: 1, DType: tensor.Float64}, true
+	p, err := graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
+		param := func(name string, shape ...int) *gorgonia.Node {
+			return b.Param(graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(0.5)})
+		}
+		u := b.Add(param("x", tokens, d))
+		h := shape.Copies(b, u, n) // [T, n, d]
+		for i := range 3 {
+			b.Block(func() {
+				c := shape.Reshape(b, linear.Map(b, h, param(fmt.Sprintf("w%d", i), n*d, n*columns), linear.Options{}), n, columns)
+				h, u = Next(b, h, linear.Map(b, u, param(fmt.Sprintf("f%d", i), d, d), linear.Options{}), c, 1)
+			})
+		}
+		targets := b.Input("targets", tensor.Int32, tokens)
+		return graph.Roots{Loss: loss.CrossEntropy(b, b.Add(shape.SumCopies(b, h), u), param("out", d, 7), targets, loss.Options{})}, b.Err()
+	})
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	return p
+}
+
+// TestNextProgram checks that shared buffers, separate ones and recomputation give the same
+// gradients, and the FLOPs.
+func TestNextProgram(t *testing.T) {
+	for _, mixed := range []bool{true, false} {
+		optest.SameInAnyMemory(t, func(o graph.ProgramOptions) *graph.Program { return nextProgram(t, mixed, o) })
+		p := nextProgram(t, mixed, graph.ProgramOptions{})
+		require.NoError(t, p.Run(graph.RunOptions{Profile: true}))
+		assert.Equal(t, 3*p.ForwardFLOPs(), optest.Totals(p.Profile()).FLOPs)
+	}
+}

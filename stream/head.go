@@ -1,0 +1,170 @@
+package stream
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/linear"
+	"github.com/residua-go/residua/graph/ops/mix"
+	"github.com/residua-go/residua/graph/ops/norm"
+	"github.com/residua-go/residua/layers"
+)
+
+// RowOptions hold settings of streams of n rows X [n, D]: how sites and the last norm read them.
+//
+// With a single pass (DeepSeek-V4.1, transformers' pull request 48755) the coefficients computed
+// from X_k carry and write at site k, and read for the site after it, so that the rows pass through
+// the processor once a site:
+//
+//	c_0 = row 0;   X_(k+1) = H_k X_k + post_k^T F(c_k);   c_(k+1) = pre_k . X_(k+1)
+//
+// The last norm reads the rows' sum or mean, what the last site's coefficients read (carried), or
+//
+//	sum over i of h_i X_i,   h = sigmoid(alpha (x phi) + b) + eps,   x = vec(X)/rms(vec X)       (gated)
+//
+// as DeepSeek-V4 and Tencent's Hy4 do. At first phi is N(0, 0.006^2), alpha 0.01 and sigmoid(b)
+// 1/n.
+//
+// Parameters: "head.phi" [n*D, n], "head.alpha" [1], "head.b" [n].
+type RowOptions struct {
+	SinglePass bool   `yaml:"single_pass" added:"false" help:"what a site's coefficients read is the next site's input, so that one pass over the rows carries, writes and reads them"`
+	Head       string `yaml:"head" default:"sum" added:"\"\"" help:"how the last norm reads the rows: their sum, their mean, gated (a factor for each, computed from the rows) or, with single_pass, carried (by the last site's coefficients)"`
+}
+
+// The values of RowOptions.Head; "" is the sum.
+const (
+	headSum     = "sum"
+	headMean    = "mean"
+	headGated   = "gated"
+	headCarried = "carried"
+)
+
+// headName is the prefix of the gated head's parameters.
+const headName = "head"
+
+// defaults leaves out what is the default.
+func (o RowOptions) defaults() RowOptions {
+	if o.Head == headSum {
+		o.Head = ""
+	}
+	return o
+}
+
+// check returns an error for an unknown head, and for a carried one without a single pass.
+func (o RowOptions) check() error {
+	if err := layers.CheckChoice("head", cmp.Or(o.Head, headSum), headSum, headMean, headGated, headCarried); err != nil {
+		return err
+	}
+	if o.Head == headCarried && !o.SinglePass {
+		return layers.Setting("head", "want single_pass: true with carried, got carried alone")
+	}
+	return nil
+}
+
+// kept adds to a shape of rows what passes from site to site beside them.
+func (o RowOptions) kept(s Shape) Shape {
+	if o.SinglePass {
+		s.Kept = s.Size + s.Width
+	}
+	return s
+}
+
+// reads tells whether the write at a site also reads, for the next site or the last norm.
+func (o RowOptions) reads(at Site, c Common) bool {
+	return o.SinglePass && (o.Head == headCarried || at.Index < c.lastSite().Index)
+}
+
+// cost returns what the options add to the cost of n rows of D entries: a gated head computes a
+// factor for each row from all of them, and keeps both; the read that the last site makes instead
+// of the first keeps the last rows.
+func (o RowOptions) cost(c Vectors, n int) (cost layers.Cost) {
+	rows, size := float64(n), float64(n*c.D)
+	if o.SinglePass && o.Head == headCarried {
+		cost = layers.Cost{FLOPs: 2 * size, Activations: size}
+	}
+	if o.Head == headGated {
+		cost = layers.Cost{Parameters: size*rows + rows + 1, FLOPs: 2*size*rows + 2*size, Activations: size + 2*rows}
+	}
+	return cost
+}
+
+// unread tells whether what a site's coefficients read goes nowhere: with a single pass, at the
+// last site, unless it is the head.
+func (o RowOptions) unread(at Site, c Common) bool { return o.SinglePass && !o.reads(at, c) }
+
+// unmixed tells whether mixing that keeps the rows' sum changes nothing at a site: at the first,
+// where rows are all the same, and at the last, where their sum or mean is read.
+func (o RowOptions) unmixed(at Site, c Common) bool {
+	return at.Index == 0 || at == c.lastSite() && (o.Head == "" || o.Head == headMean)
+}
+
+// siteOf returns the site whose parameters a name is of, and the rest of the name. Sites of a
+// loop's blocks, which share parameters, are not found.
+func (c Common) siteOf(name string) (at Site, rest string) {
+	for _, at := range c.AllSites() {
+		if rest, ok := strings.CutPrefix(name, at.Name()+"."); ok && !c.Loop.Repeats(c.Loop.Block(at.Block)) {
+			return at, rest
+		}
+	}
+	return at, ""
+}
+
+// rowGates are factors for n rows by which they are read and, with writes, written:
+// sigmoid(alpha (x phi) + b) + eps.
+type rowGates struct {
+	n           int
+	writes      bool
+	static, raw bool
+	factor, eps float64
+}
+
+// params makes the parameters name.phi, name.alpha and name.b, static ones name.b alone, and
+// returns the function that computes the factors of h [T, n, D], for mix.Read and mix.Write. Site
+// says at which row a site's read starts, with raw.
+func (g rowGates) params(b *graph.Builder, c Vectors, name string, site int) (of func(h *gorgonia.Node) *gorgonia.Node, all gorgonia.Nodes) {
+	groups := 1 + int(indicator(g.writes))
+	start := slices.Concat(g.readStart(site), make([]float64, (groups-1)*g.n))
+	bias := b.Param(constant(name+".b", start, len(start)))
+	o := mix.SigmoidOptions{N: g.n, Write: g.writes, Factor: g.factor, Eps: g.eps}
+	if g.static {
+		return func(*gorgonia.Node) *gorgonia.Node { return mix.SigmoidCoefficients(b, nil, nil, bias, o) }, gorgonia.Nodes{bias}
+	}
+	weights := decaying(name+".phi", g.n*c.D, len(start))
+	if !g.raw {
+		weights.Init = graph.Normal(gatesStd)
+	}
+	phi, alpha := b.Param(weights), b.Param(filled(name+".alpha", startAlpha, groups))
+	return func(h *gorgonia.Node) *gorgonia.Node {
+		z := h
+		if g.raw {
+			z = linear.Map(b, h, phi, linear.Options{})
+		} else {
+			z = norm.Linear(b, h, nil, phi, norm.Options{RMS: true, Eps: c.Norm.Eps})
+		}
+		return mix.SigmoidCoefficients(b, z, alpha, bias, o)
+	}, gorgonia.Nodes{phi, alpha, bias}
+}
+
+// gatesStd is the standard deviation with which phi starts in Hy4.
+const gatesStd = 0.006
+
+// readStart returns the logits with which rows are read at first: 1/n each or, with raw, one row.
+func (g rowGates) readStart(site int) []float64 {
+	if g.raw && g.writes {
+		return table(g.n, 1, func(i, _ int) float64 { return 10*indicator(i == site%g.n) - 5 })
+	}
+	return slices.Repeat([]float64{evenLogit(g.n)}, g.n)
+}
+
+// evenLogit returns the logit whose sigmoid is 1/n, 0 for one row.
+func evenLogit(n int) float64 {
+	if n == 1 {
+		return 0
+	}
+	return -math.Log(float64(n - 1))
+}
