@@ -8,10 +8,10 @@ import (
 	"github.com/pkg/errors"
 )
 
-// A pickle is a program for a stack machine (Python's library reference, pickletools). This one runs
-// the instructions that torch.save writes, and calls nothing: the few classes that a file of weights
-// needs are known by name, any other is refused. Each instruction adds at most one value of a size
-// that its own bytes justify, so that memory is bounded by the length of the program.
+// A pickle is a program for a stack machine (Python's library reference, pickletools). This one
+// runs the instructions that torch.save writes, and calls nothing: the few classes that a file of
+// weights needs are known by name, any other is refused. Each instruction adds at most one value of
+// a size that its own bytes justify, so that memory is bounded by the length of the program.
 
 // The values of a pickle, besides nil, bool, int64, float64, string and []byte.
 type (

@@ -91,8 +91,8 @@ func (t *bpeTokenizer) encodeText(dst []int32, text string) (ids []int32, bytes 
 }
 
 // encodeSpaced appends the ids of a part of a text for a BPE of characters. The last id stands for
-// what the part has more or fewer bytes than its tokens: a space put before it, or marks in the text
-// itself.
+// what the part has more or fewer bytes than its tokens: a space put before it, or marks in the
+// text itself.
 func (t *bpeTokenizer) encodeSpaced(dst []int32, part string, first bool, bytes *textBytes) []int32 {
 	begin, left := len(dst), len(part)
 	normal := part

@@ -6,17 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// o200kPattern is the pattern by which OpenAI's o200k splits text, as in the tokenizer.json of models
-// that have it.
+// o200kPattern is the pattern by which OpenAI's o200k splits text, as in the tokenizer.json of
+// models that have it.
 const o200kPattern = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?` +
 	`|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?` +
 	`|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 
 // o200kEnd splits by that pattern, whose alternatives are tried in order: capitals and then small
 // letters, of which there is at least one; capitals; each with at most one character before that is
-// neither letter, number nor line break, and a contraction after. Then numbers, other characters and
-// white space as in Llama 3's, with slashes among the line breaks. Letters without case, and marks,
-// count as both.
+// neither letter, number nor line break, and a contraction after. Then numbers, other characters
+// and white space as in Llama 3's, with slashes among the line breaks. Letters without case, and
+// marks, count as both.
 func o200kEnd(text string, start int) int {
 	class, size := classAt(text, start)
 	next := start + size
@@ -72,7 +72,8 @@ func smallEnd(text string, i int) int {
 	return i + last + size
 }
 
-// capitalsEnd returns the end of at least one capital at i; -1 if there is none, or if i is below 0.
+// capitalsEnd returns the end of at least one capital at i; -1 if there is none, or if i is below
+// 0.
 func capitalsEnd(text string, i int) int {
 	if i < 0 {
 		return -1

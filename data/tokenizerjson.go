@@ -43,9 +43,10 @@ type step struct {
 }
 
 // readTokenizer reads the tokenizer.json of a Hugging Face folder, or its vocab.json: a byte-level
-// BPE that splits text as GPT-2 (possibly with single digits), Llama 3, Qwen or o200k do, or a BPE of
-// characters that writes spaces as SentencePiece does, with tokens for the bytes of others. readSpecial says
-// which tokens begin and end texts. Special tokens written in a text are plain text.
+// BPE that splits text as GPT-2 (possibly with single digits), Llama 3, Qwen or o200k do, or a BPE
+// of characters that writes spaces as SentencePiece does, with tokens for the bytes of others.
+// readSpecial says which tokens begin and end texts. Special tokens written in a text are plain
+// text.
 func readTokenizer(path string) (*bpeTokenizer, tokenizerJSON, error) {
 	file, sum, err := readTokenizerFile(path)
 	t := bpeTokenizer{name: path, file: sum}

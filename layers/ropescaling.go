@@ -25,9 +25,9 @@ const (
 //	yarn    m_i = clamp((i - low)/(high - low)) from the pair that turns BetaFast times in OriginalSeq tokens, rounded down, to the one that
 //	        turns BetaSlow times, rounded up; queries and keys times AttentionFactor (Peng et al. 2023, arXiv 2309.00071, section 3.2)
 //
-// longrope divides the rate of pair i by LongFactors[i] in programs for rows of more than OriginalSeq
-// tokens (for a cache with room for more), and by ShortFactors[i] in others (Ding et al. 2024, arXiv
-// 2402.13753; Phi-3). Queries and keys are multiplied by AttentionFactor.
+// longrope divides the rate of pair i by LongFactors[i] in programs for rows of more than
+// OriginalSeq tokens (for a cache with room for more), and by ShortFactors[i] in others (Ding et
+// al. 2024, arXiv 2402.13753; Phi-3). Queries and keys are multiplied by AttentionFactor.
 //
 // clamp is to [0, 1]. The zero value changes nothing.
 type RopeScaling struct {
@@ -117,8 +117,9 @@ func (r RopeScaling) IsZero() bool { return reflect.ValueOf(r).IsZero() }
 // RotatedPairs returns how many pairs of a head rotate if a share of its entries does.
 func RotatedPairs(part float64, headDim int) int { return int(part*float64(headDim)) / 2 }
 
-// stretch returns the scaling of an attention's rotary positions, for rows of tokens. Of a head with RopePart, the first
-// pairs rotate as those of a head that has no others; the rates of the others are 0.
+// stretch returns the scaling of an attention's rotary positions, for rows of tokens. Of a head
+// with RopePart, the first pairs rotate as those of a head that has no others; the rates of the
+// others are 0.
 func (c AttentionConfig) stretch(tokens int) kernel.RopeStretch {
 	switch {
 	case c.RopeBase == 0:

@@ -30,8 +30,8 @@ func graniteBlocks(c *models.Config) {
 	c.FeedForward, c.FFBias, c.Attention.Bias = layers.SwiGLUConfig{Hidden: 7}, true, stream.HeadBiasesQKV
 }
 
-// olmoBlocks gives a config norms after sublayers, over the row of all queries and keys, and a block
-// without positions.
+// olmoBlocks gives a config norms after sublayers, over the row of all queries and keys, and a
+// block without positions.
 func olmoBlocks(c *models.Config) {
 	c.Norm, c.Norms = models.NormRMS, stream.NormsAfter
 	c.Attention = models.Attention{Heads: 4, KVHeads: 2, HeadDim: 4, Positions: models.PositionsRoPE, QKNorm: true, QKNormOver: "row", NoRope: []int{1}, Bias: stream.HeadBiasesAll}
@@ -53,7 +53,8 @@ func TestConformanceBlocks(t *testing.T) {
 }
 
 // TestBlockOptionsOfEveryStream: each stream of vectors has norms after its sublayers, a residual
-// scale and biases around attention, as its cost and its decomposition say, or refuses them by name.
+// scale and biases around attention, as its cost and its decomposition say, or refuses them by
+// name.
 func TestBlockOptionsOfEveryStream(t *testing.T) {
 	t.Parallel()
 	refused := map[string]bool{}
@@ -95,9 +96,13 @@ func TestBlockOptionsAreRefused(t *testing.T) {
 	for want, c := range map[string]models.Config{
 		"model.norms: want before for the matrix stream, which has nothing else":        tinyMatrix(func(c *models.Config) { c.Norms = stream.NormsBoth }),
 		"model.attention.bias: want none for the matrix stream, which has nothing else": tinyMatrix(func(c *models.Config) { c.Attention.Bias = stream.HeadBiasesAll }),
-		"model.parallel: want false for the two-lane stream, which has nothing else":    tinyZoo(stream.TwoLaneConfig{}, func(c *models.Config) { c.Parallel = true }),
 	} {
 		_, err := c.Resolve()
 		assert.EqualError(t, err, want)
+	}
+	for _, c := range zooBases(t) {
+		c.Parallel = true
+		_, err := c.Resolve()
+		assert.ErrorContains(t, err, "model.parallel: want false for", c.Stream.Name())
 	}
 }

@@ -55,7 +55,8 @@ func (s Spec) inputScale() float64 {
 }
 
 // attentionScale is the factor of q.k in block l: multiplier * sqrt(base Dh)/Dh, which is
-// 1/sqrt(Dh), or attention.scale, without muP; with inverse layer scaling it is divided by l+1 (paper C.1).
+// 1/sqrt(Dh), or attention.scale, without muP; with inverse layer scaling it is divided by l+1
+// (paper C.1).
 func (s Spec) attentionScale(l int) float64 {
 	scale := s.multiplier(func(m *MuP) float64 { return m.AttnMultiplier }) * math.Sqrt(s.ratios().BaseHeadDim) / float64(s.HeadDim())
 	switch own := s.Attention.Scale; {

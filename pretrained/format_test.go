@@ -71,7 +71,7 @@ func TestArchitectureOfAnother(t *testing.T) {
 func TestOpenNamesFormats(t *testing.T) {
 	dir := t.TempDir()
 	_, err := pretrained.Open(dir)
-	require.ErrorContains(t, err, "want a Hugging Face folder (with config.json), or a folder in the RMT authors' layout (with weights.safetensors and rmt.json), or nanoGPT's ckpt.pt, or a model of ours: checkpoint")
+	require.ErrorContains(t, err, "want a Hugging Face folder (with config.json), or a folder in the RMT authors' layout (with weights.safetensors and rmt.json), or nanoGPT's ckpt.pt, or a GGUF file, or a model of ours: checkpoint")
 	config, err := os.ReadFile(filepath.Join("..", "testdata", "reference", "gpt2-hf", "config.json"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600))

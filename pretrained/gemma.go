@@ -26,8 +26,8 @@ func gemma2() Architecture {
 	}
 }
 
-// gemma3 is the text model of Gemma 3 (arXiv 2503.19786): Gemma 2 with QK-norm instead of soft caps,
-// windows in five layers of six, and other rotary positions there.
+// gemma3 is the text model of Gemma 3 (arXiv 2503.19786): Gemma 2 with QK-norm instead of soft
+// caps, windows in five layers of six, and other rotary positions there.
 func gemma3() Architecture {
 	a := gemma2()
 	a.Type, a.Class, a.Read, a.Write = "gemma3_text", "Gemma3ForCausalLM", readGemma3, writeGemma3

@@ -112,7 +112,12 @@ func (a Architecture) ggufTensors(m *Model) ([]checkpoint.Tensor, error) {
 	if err := m.Store.ToHost(); err != nil {
 		return nil, err
 	}
-	l := a.layout(m.Spec)
+	return a.ggufLayout(m.Spec).write(m.Store)
+}
+
+// ggufLayout returns the layout of a GGUF file.
+func (a Architecture) ggufLayout(spec models.Spec) layout {
+	l := a.layout(spec)
 	l.GainsLess1 = false
 	for i := range l.rows {
 		r := &l.rows[i]
@@ -136,7 +141,7 @@ func (a Architecture) ggufTensors(m *Model) ([]checkpoint.Tensor, error) {
 			r.theirAxes = r.axes[1:] + r.axes[:1]
 		}
 	}
-	return l.write(m.Store)
+	return l
 }
 
 // ggufMetadata returns what llama.cpp needs to know about the model.

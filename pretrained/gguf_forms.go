@@ -28,8 +28,8 @@ func gpt2GGUF(spec models.Spec) (map[string]any, error) {
 	return nil, ggufWant(spec.Gelu == models.GeluTanh, "gpt2", "gelu", models.GeluTanh, spec.Gelu)
 }
 
-// gptNeoXGGUF says whether blocks are parallel. llama.cpp's GELU is the tanh form; that it is looked
-// up in a table of F16 makes more of a difference.
+// gptNeoXGGUF says whether blocks are parallel. llama.cpp's GELU is the tanh form; that it is
+// looked up in a table of F16 makes more of a difference.
 func gptNeoXGGUF(spec models.Spec) (map[string]any, error) {
 	if err := ggufWant(!spec.TieEmbeddings, "gptneox", "tie_embeddings", "false", true); err != nil {
 		return nil, err

@@ -32,9 +32,10 @@ func (huggingFace) Recognises(path string) bool { return holds(path, checkpoint.
 const maxHuggingFaceConfig = 1 << 20
 
 // Import reads a folder in which transformers saved a model: config.json, and the weights in
-// safetensors files or files of torch.save, of F32, F16 or BF16, which become float32. The tokenizer is read from the
-// folder's tokenizer.json by data.NewTokenizer, or from vocab.json and merges.txt; without these
-// files it is one of the architecture's Tokenizers, or none, with a warning.
+// safetensors files or files of torch.save, of F32, F16 or BF16, which become float32. The
+// tokenizer is read from the folder's tokenizer.json by data.NewTokenizer, or from vocab.json and
+// merges.txt; without these files it is one of the architecture's Tokenizers, or none, with a
+// warning.
 func (huggingFace) Import(zoo models.Zoo, path string) (*Model, error) {
 	configPath := filepath.Join(path, checkpoint.HuggingFaceConfig)
 	text, err := regular.Read(configPath, maxHuggingFaceConfig)

@@ -4,8 +4,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// olmo2 is OLMo 2 (arXiv 2501.00656): Llama whose norms come after sublayers, with norms over the row
-// of all queries, and of all keys.
+// olmo2 is OLMo 2 (arXiv 2501.00656): Llama whose norms come after sublayers, with norms over the
+// row of all queries, and of all keys.
 func olmo2() Architecture {
 	a := llama()
 	a.Type, a.Class, a.Read, a.Keys, a.Tensors, a.Unused = "olmo2", "Olmo2ForCausalLM", readOLMo2, llamaSizes+noBiases, olmo2Tensors, nil

@@ -125,9 +125,9 @@ func (f filled) write(t *testing.T, files int) string {
 	return folder
 }
 
-// TestModelsThatPeopleHave: for each class of transformers, a model of it is read with transformers'
-// logits to 2e-5 of the largest, from one file and from several; the model is exported as the same
-// class, and read back with the same bits.
+// TestModelsThatPeopleHave: for each class of transformers, a model of it is read with
+// transformers' logits to 2e-5 of the largest, from one file and from several; the model is
+// exported as the same class, and read back with the same bits.
 func TestModelsThatPeopleHave(t *testing.T) {
 	worst := 0.0
 	for _, f := range filledModels(t) {
@@ -156,8 +156,8 @@ func TestModelsThatPeopleHave(t *testing.T) {
 	t.Logf("largest difference of a logit over the largest logit: %.2g", worst)
 }
 
-// TestTorchFolders: a folder whose weights torch.save wrote, in one file or several, opens as one of
-// safetensors does.
+// TestTorchFolders: a folder whose weights torch.save wrote, in one file or several, opens as one
+// of safetensors does.
 func TestTorchFolders(t *testing.T) {
 	program := python(t, "torch", "safetensors")
 	for _, f := range filledModels(t) {

@@ -28,7 +28,7 @@ type windowKeys struct {
 	Window     *int     `json:"sliding_window"`
 	FullLayers int      `json:"max_window_layers"` // layers before those with a window
 	LayerTypes []string `json:"layer_types"`
-	Pattern    int      `json:"sliding_window_pattern"` // every so many layers one without a window
+	Pattern    int      `json:"sliding_window_pattern"` // one layer of this number has no window
 	OldPattern int      `json:"_sliding_window_pattern"`
 }
 

@@ -72,7 +72,7 @@ func TestConvertRefuses(t *testing.T) {
 		{"-checkpoint nowhere -format residua -out " + out, "got nowhere, which does not exist"},
 		{"-checkpoint " + llamaHF + " -format huggingface -out " + home, "home, which exists: name another, or add -replace"},
 		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + home, "which has the folder deep in it"},
-		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + texts, "texts: want a Hugging Face folder (with config.json), or a folder in the RMT authors' layout (with weights.safetensors and rmt.json), or nanoGPT's ckpt.pt; remove it"},
+		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + texts, "texts: want a Hugging Face folder (with config.json), or a folder in the RMT authors' layout (with weights.safetensors and rmt.json), or nanoGPT's ckpt.pt, or a GGUF file; remove it"},
 		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + file, "want a folder to replace"},
 		{"-checkpoint " + llamaHF + " -format residua -replace -out " + home, "want a file to replace"},
 		{"-checkpoint " + llamaHF + " -format residua -out " + file, "which exists"},

@@ -22,8 +22,8 @@ type AttentionParams struct {
 	RopeBase    float64
 	RopeStretch RopeStretch
 
-	// SoftCap, if above 0, is c of logits c tanh(Scale * q.k / c), to which ALiBi is added (Gemma 2,
-	// arXiv 2408.00118, section 2).
+	// SoftCap, if above 0, is c of logits c tanh(Scale * q.k / c), to which ALiBi is added (Gemma
+	// 2, arXiv 2408.00118, section 2).
 	SoftCap float64
 
 	// Window, if above 0, is the number of tokens that a query sees, including itself

@@ -28,9 +28,9 @@ type PrepareQKV[T Float] struct {
 }
 
 // Forward computes y from x, both [tokens, heads + 2 kvHeads, headDim] in the order q, k, v.
-// Without Norm the gains [headDim], or [heads, headDim] and [kvHeads, headDim] to normalise all heads
-// together, are not read. first [tokens, kvHeads, headDim] is v0; if it is
-// nil, the values do not change. weights is [2]; nil: both 0.5. y may be x.
+// Without Norm the gains [headDim], or [heads, headDim] and [kvHeads, headDim] to normalise all
+// heads together, are not read. first [tokens, kvHeads, headDim] is v0; if it is nil, the values do
+// not change. weights is [2]; nil: both 0.5. y may be x.
 func (k *PrepareQKV[T]) Forward(p *Pool, y, x, qgain, kgain, first, weights []T, d QKVParams) {
 	k.forward = prepareTask[T]{y: y, x: x, qgain: qgain, kgain: kgain, first: first, weights: valueWeights(weights), d: d, path: pathOf[T](k.path)}
 	p.Do(d.Tokens, &k.forward)
