@@ -288,7 +288,14 @@ func TestLlamaCppComputesTheSame(t *testing.T) {
 			continue // llama.cpp's own key
 		}
 		t.Logf("%s: %.2g", r.Folder, r.Difference)
-		require.LessOrEqual(t, r.Difference, map[bool]float64{true: 2e-3, false: 1e-5}[r.Folder == "gpt2" || strings.HasPrefix(r.Folder, "gpt_neox") || strings.HasPrefix(r.Folder, "gemma")], r.Folder)
+		bound := 1e-5
+		switch {
+		case r.Folder == "gpt2", strings.HasPrefix(r.Folder, "gpt_neox"), strings.HasPrefix(r.Folder, "gemma2"):
+			bound = 1e-3
+		case strings.HasPrefix(r.Folder, "gemma3"):
+			bound = 2e-3
+		}
+		require.LessOrEqual(t, r.Difference, bound, r.Folder)
 		compared++
 	}
 	require.Equal(t, 13, compared)
