@@ -114,10 +114,7 @@ func (o Probe) Run(ctx context.Context, m *Model) (*Report, error) {
 	}
 	names := o.Names
 	if len(names) == 0 {
-		names = []string{fmt.Sprintf("blocks.%d.feedforward.stream", m.Spec.Depth()-1)}
-		if every, err := cache.Names(m.Store, m.Spec); err == nil && slices.Contains(every, names[0]) {
-			names[0] = "blocks.*.feedforward.stream"
-		}
+		names = defaultNames(m)
 	}
 	r, err := corpus.Open(m.Store, m.Spec, rows, append([]string{"embedding.out"}, names...)...)
 	if err != nil {
@@ -153,7 +150,7 @@ func (o Probe) Run(ctx context.Context, m *Model) (*Report, error) {
 			if s, err = probe.Measure(ctx, d, o.Options); err != nil {
 				return nil, err
 			}
-			part.Probes = append(part.Probes, oneOf{fmt.Sprintf("%s %d", a.Axes[0], i), n, s})
+			part.Probes = append(part.Probes, oneOf{partName(a, i), n, s})
 		}
 		parts = append(parts, part)
 	}
@@ -162,6 +159,30 @@ func (o Probe) Run(ctx context.Context, m *Model) (*Report, error) {
 		report.Add(fmt.Sprintf("part-%d", k), "Part by part", "The same, by the entries of one part alone.", part)
 	}
 	return report, nil
+}
+
+// partName names entry i of an activation's first axis: a head as everywhere, blocks.1.attention.2.
+func partName(a cache.Activation, i int) string {
+	if block, _, ok := strings.Cut(a.Name, ".attention."); ok && a.Axes[0] == "head" {
+		return fmt.Sprintf("%s.attention.%d", block, i)
+	}
+	return fmt.Sprintf("%s %d", a.Axes[0], i)
+}
+
+// defaultNames returns the stream after each block, by the last of its names.
+func defaultNames(m *Model) []string {
+	every, err := cache.Names(m.Store, m.Spec)
+	if err != nil {
+		return []string{"features"} // Open reports the error
+	}
+	name := "features"
+	block := fmt.Sprintf("blocks.%d.", m.Spec.Depth()-1)
+	for _, each := range every {
+		if part, ok := strings.CutPrefix(each, block); ok && strings.HasSuffix(each, ".stream") {
+			name = "blocks.*." + part
+		}
+	}
+	return []string{name}
 }
 
 // read runs the model and returns the tokens that have a class, with their rows, the classes' names

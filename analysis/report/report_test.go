@@ -122,6 +122,11 @@ func everyAnalysis(t *testing.T, m *Model) map[string]Analysis {
 		named[a.Name()] = a
 	}
 	named["steer"] = Steer{Toward: "a", Scale: 1}
+	probed := Probe{Names: []string{"blocks.1.attention.heads"}}
+	for i := range 12 { // the models have no text of their own
+		probed.Prompts = append(probed.Prompts, strings.Repeat("ab 7"[i%4:], 3)+strings.Repeat("x\n1 ", 2))
+	}
+	named["probe"] = probed
 	return named
 }
 
