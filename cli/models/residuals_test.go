@@ -50,10 +50,10 @@ func TestResidualsTable(t *testing.T) {
 		`(?m)^vector +A_res +fixed +1 x 1 +1 x 1 +1$`,
 		`(?m)^ +A_down, attention +learned +3R x Dk +24 x 32 +N\(0, 0\.18\^2\)$`,
 		`(?m)^ +A_down, feedforward +learned +R x Dk +8 x 32 `,
-		`(?m)^mhc +A_res +input-dependent, doubly stochastic +n x n +4 x 4 +0\.999 on the diagonal$`,
+		`(?m)^mhc mixed +A_res +input-dependent, doubly stochastic +n x n +4 x 4 +0\.999 on the diagonal$`,
 		`(?m)^ +A_down +input-dependent +m x n +2 x 3 +\[I 0\]$`,
 		`(?m)^  highway +h' has a third term`,
-		`(?m)^  mhc +DeepSeek 2025, arXiv 2512\.24880$`,
+		`(?m)^  mhc mixed +DeepSeek 2025, arXiv 2512\.24880$`,
 	} {
 		assert.Regexp(t, want, got.Stdout)
 	}
