@@ -46,7 +46,7 @@ func (c IHCConfig) Card() layers.Card {
 		card.Title += ", static"
 		card.Equation = "X_i <- X_i + 2 sigmoid(b_i) F(sum_i sigmoid(a_i) X_i)\n" +
 			"logits = Norm(sum_i sigmoid(a'_i) X_i) W_U          a, b learned, of each site"
-		card.Use = "The same with factors that are numbers: the wide residual's streams, whose writes all start at 1. As rows that start alike stay alike, take it with raw's start or a single pass."
+		card.Use = "The same with factors that are numbers: the wide residual's streams, whose writes all start at 1. As rows that start alike stay alike, take it with a single pass, where a site reads one row at first."
 	}
 	return card
 }
