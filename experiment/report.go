@@ -74,7 +74,7 @@ func (p *Plan) reportOfLog() (*Report, error) {
 		return nil, err
 	}
 	report := Report{}
-	if done > 0 {
+	if len(r.cells) > 0 { // not only runs that look for rates
 		report = p.Config.Kind.Report(r)
 		report.Notes = append(report.Notes, r.sideBySide()...)
 		report.Tables = append(report.Tables, r.contrastsTable())

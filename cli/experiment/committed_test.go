@@ -51,6 +51,10 @@ func TestCommittedExperiments(t *testing.T) {
 		if !unfinished(t, file) {
 			assert.Equal(t, report.Runs, report.Done, "%s: want all runs in the log", file)
 		}
+		if report.Picture == nil { // so far its runs look for rates
+			assert.NoFileExists(t, filepath.Join(folder, "report.md"))
+			continue
+		}
 		if runtime.GOARCH != "amd64" {
 			continue // other processors round power laws in another way
 		}

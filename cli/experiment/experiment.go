@@ -140,8 +140,12 @@ func (c *call) show(plan *experiment.Plan, out commandline.Output) error {
 	if err != nil {
 		return err
 	}
-	if r.Done == 0 {
-		return commandline.Usagef("%s: want complete runs of %s in log.jsonl, got none: train first, by the same call without -report", c.folder(), r.Name)
+	switch {
+	case r.Picture == nil && r.Done > 0 && !c.Report: // it was stopped, and goes on with the next call
+		out.Note("no results yet: the runs so far look for rates")
+		return nil
+	case r.Picture == nil:
+		return commandline.Usagef("%s: want complete runs of %s in log.jsonl, besides those that look for rates, got none: train first, by the same call without -report", c.folder(), r.Name)
 	}
 	page, log := plan.Config.Page, filepath.ToSlash(filepath.Join(c.folder(), "log.jsonl"))
 	if page == "" {

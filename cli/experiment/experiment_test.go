@@ -60,7 +60,7 @@ func TestPlanTrainReport(t *testing.T) {
 	assert.Regexp(t, `\na-seed0 +0 of 1 .* 64 +4 [^\n]*\nb-seed0 .* train.lr=1e-3\n`, got.Stdout)
 	assert.Contains(t, got.Stdout, "3 of 3 runs are to be trained")
 	assert.NoDirExists(t, strings.TrimSuffix(file, ".yaml"))
-	run("-report", file).Refused(t, "want complete runs of tiny in log.jsonl, got none")
+	run("-report", file).Refused(t, "want complete runs of tiny in log.jsonl, besides those that look for rates, got none")
 
 	got = run("-jobs", "2", file)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
