@@ -162,7 +162,7 @@ func experts() models.Preset {
 	panic("the zoo has no small mixture of experts")
 }
 
-// everywhere returns changes to all sites.
+// everywhere returns changes to the sites, as many as one request may have.
 func everywhere(about explore.Description, scale float64, tokens []int) []explore.Change {
 	var all []explore.Change
 	for _, s := range about.Sites {
@@ -170,7 +170,7 @@ func everywhere(about explore.Description, scale float64, tokens []int) []explor
 			all = append(all, explore.Change{Activation: s.Name, Scale: &scale, Tokens: tokens})
 		}
 	}
-	return all
+	return all[:min(len(all), 64)]
 }
 
 func (c client) checkGenerated(about explore.Description) {

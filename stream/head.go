@@ -80,15 +80,18 @@ func (o RowOptions) reads(at Site, c Common) bool {
 }
 
 // cost returns what the options add to the cost of n rows of D entries: a gated head computes a
-// factor for each row from all of them, and keeps both; the read that the last site makes instead
-// of the first keeps the last rows.
+// factor for each row from all of them, and keeps both. With a single pass the first site reads the
+// embedding, without a product; a read for a carried head keeps the last rows.
 func (o RowOptions) cost(c Vectors, n int) (cost layers.Cost) {
 	rows, size := float64(n), float64(n*c.D)
-	if o.SinglePass && o.Head == headCarried {
-		cost = layers.Cost{FLOPs: 2 * size, Activations: size}
-	}
 	if o.Head == headGated {
 		cost = layers.Cost{Parameters: size*rows + rows + 1, FLOPs: 2*size*rows + 2*size, Activations: size + 2*rows}
+	}
+	if o.SinglePass {
+		cost.FLOPs -= 2 * size
+	}
+	if o.SinglePass && o.Head == headCarried {
+		cost = cost.Plus(layers.Cost{FLOPs: 2 * size, Activations: size})
 	}
 	return cost
 }
@@ -107,7 +110,7 @@ func (o RowOptions) unmixed(at Site, c Common) bool {
 // loop's blocks, which share parameters, are not found.
 func (c Common) siteOf(name string) (at Site, rest string) {
 	for _, at := range c.AllSites() {
-		if rest, ok := strings.CutPrefix(name, at.Name()+"."); ok && !c.Loop.Repeats(c.Loop.Block(at.Block)) {
+		if rest, ok := strings.CutPrefix(name, c.Loop.Parameter(at.Name())+"."); ok && !c.Loop.Repeats(c.Loop.Block(at.Block)) {
 			return at, rest
 		}
 	}

@@ -94,11 +94,16 @@ func (r *rows) addSites(newMixer func(at Site) mixer) {
 	}
 }
 
-// Embed makes n copies of the tokens' embedding. With a single pass the first site reads row 0.
+// Embed makes n copies of the tokens' embedding. With a single pass the first site reads row 0,
+// the embedding itself unless a hook may replace it.
 func (r *rows) Embed(t Tokens) State {
-	s := r.embedCopies(t, r.n)
-	if r.options.SinglePass {
+	x := r.lookUp(t) // [T, D]
+	s := r.copies(x, r.n)
+	switch {
+	case r.options.SinglePass && r.b.Hooked(embeddingHook):
 		s.More = gorgonia.Nodes{r.firstRow(s.H)}
+	case r.options.SinglePass:
+		s.More = gorgonia.Nodes{x}
 	}
 	return s
 }
@@ -111,7 +116,14 @@ func (r *rows) firstRow(h *gorgonia.Node) *gorgonia.Node {
 
 // embedCopies makes n rows of the tokens' embedding: [T, n, D].
 func (v *Vector) embedCopies(t Tokens, n int) VectorState {
-	return VectorState{H: v.b.Hook("embedding.out", shape.Copies(v.b, v.lookUp(t), n), "row", "feature")}
+	return v.copies(v.lookUp(t), n)
+}
+
+const embeddingHook = "embedding.out"
+
+// copies makes n rows of x [T, D].
+func (v *Vector) copies(x *gorgonia.Node, n int) VectorState {
+	return VectorState{H: v.b.Hook(embeddingHook, shape.Copies(v.b, x, n), "row", "feature")}
 }
 
 // Read reads A_down^T H. With a single pass, the write before has read it by its own A_down.
