@@ -127,7 +127,7 @@ func TestATrainingCellShowsProgressInOneLine(t *testing.T) {
 			require.Equal(t, "update_display_data", kind, texts[i+1])
 		}
 		require.Len(t, ids, 1)
-		require.Regexp(t, `(?m)^1 of 300 steps, loss [\d.]+, \w+ left$`, strings.Join(texts, "\n"))
+		require.Regexp(t, `(?m)^\[ {20}\] 1 of 300 steps, loss [\d.]+, \w+ left$`, strings.Join(texts, "\n"))
 		require.Equal(t, "300 of 300 steps", texts[len(texts)-1])
 	}
 }
