@@ -162,7 +162,7 @@ neon: ## test the kernels for arm64 by qemu-aarch64 (Debian's qemu-user)
 	@mkdir -p build
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./graph/kernel
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -c -o build/kernel.arm64 ./graph/kernel
-	cd graph/kernel && qemu-aarch64 -cpu max ../../build/kernel.arm64 -test.short -test.skip $(NEON_SKIP)
+	cd graph/kernel && qemu-aarch64 -cpu max ../../build/kernel.arm64 -test.short -test.run "$(NEON_RUN)" -test.skip $(NEON_SKIP)
 
 neon-long: neon ## the same, without BFMLALB and without NEON; references, conformance of three designs and two steps of quickstart
 	cd graph/kernel && qemu-aarch64 -cpu cortex-a72 ../../build/kernel.arm64 -test.short -test.run 'Pair|NEON|GemmBFloat16$$' -test.skip $(NEON_SKIP)
