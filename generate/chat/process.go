@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -16,8 +17,9 @@ import (
 
 // Limits of a rendering process.
 const (
-	renderTime   = time.Second
-	renderMemory = 256 << 20 // bytes of its heap
+	renderTime   = time.Second      // from the request on
+	answerTime   = 10 * time.Second // with the start of the process, which a busy machine delays
+	renderMemory = 256 << 20        // bytes of its heap
 	renderStack  = 64 << 20
 )
 
@@ -49,7 +51,7 @@ func (r Renderer) Render(ctx context.Context, request Request) (string, error) {
 	if err != nil {
 		return "", errors.Wrap(err, "chat")
 	}
-	ctx, cancel := context.WithTimeout(ctx, renderTime)
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	command := exec.CommandContext(ctx, r.Command[0], r.Command[1:]...)
 	command.Stdin = bytes.NewReader(input)
@@ -57,7 +59,7 @@ func (r Renderer) Render(ctx context.Context, request Request) (string, error) {
 	output, err := command.Output()
 	switch {
 	case ctx.Err() == context.DeadlineExceeded:
-		return "", errors.Errorf("chat template: want a text within %v, got none", renderTime)
+		return "", errors.Errorf("chat template: want a text within %v, got none", answerTime)
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil:
@@ -74,7 +76,7 @@ func (r Renderer) Render(ctx context.Context, request Request) (string, error) {
 }
 
 // Serve reads a Request and writes the answer that a Renderer reads. It gives up when the template
-// takes too much memory; the process must end then.
+// takes too much time or memory; the process must end then.
 func Serve(in io.Reader, out io.Writer) error {
 	debug.SetMaxStack(renderStack)
 	var request Request
@@ -92,8 +94,11 @@ func Serve(in io.Reader, out io.Writer) error {
 	}()
 	watch := time.NewTicker(5 * time.Millisecond)
 	defer watch.Stop()
+	late := time.After(renderTime)
 	for {
 		select {
+		case <-late:
+			return json.NewEncoder(out).Encode(answer{Error: fmt.Sprintf("chat template: want a text within %v, got none", renderTime)})
 		case a := <-done:
 			return json.NewEncoder(out).Encode(a)
 		case <-watch.C:

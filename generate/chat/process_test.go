@@ -50,7 +50,7 @@ func TestHostileTemplates(t *testing.T) {
 			assert.NotContains(t, err.Error(), "\n")
 			assert.Less(t, len(err.Error()), 400)
 		}
-		assert.Less(t, time.Since(began), 10*time.Second)
+		assert.Less(t, time.Since(began), 2*answerTime)
 	}
 	text, err := render(`{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}`)
 	require.NoError(t, err)
