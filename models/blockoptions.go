@@ -30,6 +30,7 @@ func (s *Spec) checkBlocks() error {
 		{stream.ResidualScaleKey, "0", s.ResidualScale != 0},
 		{stream.ParallelKey, "false", s.Parallel},
 		{stream.HeadBiasesKey, valuesNone, a.Bias != ""},
+		{stream.ValueEmbeddingsKey, "0", a.ValueEmbeddings != 0},
 	} {
 		if o.set && !s.shape.HasOption(o.key) {
 			return fieldError(o.key, "want %s for the %s stream, which has nothing else", o.none, name)
@@ -38,6 +39,8 @@ func (s *Spec) checkBlocks() error {
 	switch {
 	case s.Parallel && len(s.shape.Sublayers) < 2:
 		return fieldError(stream.ParallelKey, "want false for blocks without a feed-forward, got true")
+	case a.ValueEmbeddings < 0 || a.ValueEmbeddings > s.Width():
+		return fieldError(stream.ValueEmbeddingsKey, "want entries of the attention's input, 0 to %d, got %d", s.Width(), a.ValueEmbeddings)
 	case a.QKNormOver != "" && !a.QKNorm:
 		return fieldError("attention.qk_norm_over", "want qk_norm with it, got %s without", a.QKNormOver)
 	}

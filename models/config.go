@@ -105,6 +105,7 @@ type Attention struct {
 	QKNorm              bool                   `yaml:"qk_norm" json:"qk_norm,omitempty" help:"RMSNorm of queries and keys, head by head with one gain each, before rotary positions"`
 	QKNormOver          string                 `yaml:"qk_norm_over" json:"qk_norm_over,omitempty" default:"head" added:"\"\"" help:"qk_norm: over each head, or over the row of all heads, with a gain for each entry. A GPU is refused row"`
 	ValueResidual       string                 `yaml:"value_residual" json:"value_residual,omitempty" help:"mix block 0's values into those of later blocks: fixed, half and half, or learned, two weights a block; none or empty: no"`
+	ValueEmbeddings     int                    `yaml:"value_embeddings" json:"value_embeddings,omitempty" added:"0" max:"131072" help:"every other block, the last one included, adds to its values the token's row of a table of its own, times a gate that reads this number of entries of the attention's input; 0: none (nanochat has 12)"`
 	InverseLayerScaling bool                   `yaml:"inverse_layer_scaling" json:"inverse_layer_scaling,omitempty" help:"divide the logits by the block's number, from 1"`
 }
 

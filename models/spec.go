@@ -170,6 +170,13 @@ func (s Spec) valueResidual() *layers.ValueResidual {
 	return &layers.ValueResidual{Learned: s.Attention.ValueResidual == ValuesLearned}
 }
 
+// valueEmbedding returns the sizes of the value embedding of a block's attention, and whether there
+// is one: the last block has one, and every other block before it.
+func (s Spec) valueEmbedding(block int) (sizes layers.ValueEmbeddingSizes, ok bool) {
+	sizes = layers.ValueEmbeddingSizes{Vocab: s.Vocab, Width: s.Width(), Channels: s.Attention.ValueEmbeddings, Heads: s.KVHeads(), HeadDim: s.HeadDim()}
+	return sizes, sizes.Channels > 0 && (s.Layers-1-block)%2 == 0
+}
+
 // attentionConfig returns the configuration of the attention at depth l.
 func (s Spec) attentionConfig(l int, values *layers.ValueResidual) layers.AttentionConfig {
 	block, a := s.loop().Block(l), s.Attention

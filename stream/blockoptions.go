@@ -41,6 +41,10 @@ const (
 	ResidualScaleKey = "residual_scale"
 	ParallelKey      = "parallel"
 	HeadBiasesKey    = "attention.bias"
+
+	// ValueEmbeddingsKey is an option of streams whose links are Readings: models read the
+	// attention's normalised input there.
+	ValueEmbeddingsKey = "attention.value_embeddings"
 )
 
 // normsBefore tells whether sublayers read after a norm.
