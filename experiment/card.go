@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/figure"
@@ -60,8 +59,6 @@ func (c card) withMuon() card {
 	c.Title, c.series.Name = c.Title+byMuon, c.series.Name+muonSuffix
 	c.muon = true
 	c.series.Set = append(slices.Clone(c.series.Set), "train.optim={kind: muon, scale: match_rms_adamw}")
-	c.Source += "; Jordan 2024 (Muon), with updates of AdamW's size as in Liu et al. 2025, arXiv 2502.16982"
-	c.Use = "The same, its weight matrices updated by orthogonalised momentum. A step takes five iterations of matrix products a weight longer, and one moment less is kept."
 	return c
 }
 
@@ -126,7 +123,8 @@ func (c card) measuredIn(r bench.DesignResult) bool {
 	return c.optimizer() == cmp.Or(r.Optim, bench.OptimizerNames()[0])
 }
 
-// speeds returns the rows of a report of bench zoo that belong to presets with this card.
+// speeds returns the rows of a report of bench zoo that belong to presets with this card, by
+// whatever optimizer.
 func (c card) speeds(zoo models.Zoo, measured []bench.DesignResult) figure.Table {
 	t := figure.NewTable("", "llrrrr", "model", "shape", "time a step", "FLOPs a token", "bytes moved a step", "peak memory")
 	known := func(v float64, format string) string {
@@ -136,8 +134,12 @@ func (c card) speeds(zoo models.Zoo, measured []bench.DesignResult) figure.Table
 		return fmt.Sprintf(format, v)
 	}
 	for _, r := range measured {
-		if p, err := zoo.Preset(r.Name); err == nil && c.measuredIn(r) && cardOf(zoo, p).Title == strings.TrimSuffix(c.Title, byMuon) {
-			t.Row(r.Name, r.Shape, known(r.Time, "%.2fx"), known(r.FLOPs, "%.2fx"), known(r.Bytes, "%.2fx"), known(r.PeakMB, "%.0f MB"))
+		if p, err := zoo.Preset(r.Name); err == nil && cardOf(zoo, p).Title == c.Title {
+			name := r.Name
+			if !c.measuredIn(r) {
+				name += ", " + r.Optim
+			}
+			t.Row(name, r.Shape, known(r.Time, "%.2fx"), known(r.FLOPs, "%.2fx"), known(r.Bytes, "%.2fx"), known(r.PeakMB, "%.0f MB"))
 		}
 	}
 	return t

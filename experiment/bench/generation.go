@@ -174,7 +174,7 @@ func (b *Bench) peers(ctx context.Context, several bool) (all peers) {
 			why = "it is compared with one text at a time alone"
 		default:
 			if err := s.runs(ctx, "import "+module); err != nil {
-				why = fmt.Sprintf("%s cannot import %s (%v): install it as docs/benchmarks.md says", s.python, module, err)
+				why = fmt.Sprintf("%s cannot import %s (%v): install it as docs/speed.md says", s.python, module, err)
 			}
 		}
 		if why != "" {

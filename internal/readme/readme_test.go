@@ -265,9 +265,9 @@ func TestCapacity(t *testing.T) {
 
 func estimate(e stats.Estimate) string { return fmt.Sprintf("%.3f ± %.3f", e.Mean, e.Error) }
 
-// TestTrainingSpeeds: the table of docs/benchmarks.md has the speeds of the files next to it.
+// TestTrainingSpeeds: the table of docs/speed.md has the speeds of the files next to it.
 func TestTrainingSpeeds(t *testing.T) {
-	page := read(t, "docs/benchmarks.md")
+	page := read(t, "docs/speed.md")
 	files, err := filepath.Glob("experiment/bench/results/*.json")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -308,7 +308,7 @@ func TestSpeed(t *testing.T) {
 		}
 		want := fmt.Sprintf("| %s | %s: %s |", row.processor, row.precision, strings.Join(speeds, "; "))
 		if row.generation != "" {
-			want += generationSpeeds(t, "docs/"+row.generation+".json", row.weights)
+			want += generationSpeeds(t, "experiment/bench/results/"+row.generation+".json", row.weights)
 		}
 		assert.Contains(t, page, want)
 	}
