@@ -180,7 +180,7 @@ func TestTheCards(t *testing.T) {
 	rmtMuon, deltaMuon := below(eight[1]+"-muon", plain+"-muon", 3), below(eight[0]+"-muon", plain+"-muon", 3)
 	assert.Contains(t, page, fmt.Sprintf("The RMT's loss is %s nats a byte below the transformer's, Deep Delta's %s; of five other designs with eight seeds none gains more than %.3f.", estimate(rmt), estimate(delta), third.Mean))
 	assert.Contains(t, page, fmt.Sprintf("With Muon the RMT and Deep Delta gain %.2f and %.2f (three seeds)", rmtMuon.Mean, deltaMuon.Mean))
-	assert.Contains(t, words(t, "README.md"), fmt.Sprintf("its loss is %.2f nats a byte lower with AdamW, %.2f lower with Muon)", rmt.Mean, rmtMuon.Mean))
+	assert.Contains(t, words(t, "README.md"), fmt.Sprintf("its loss is %.2f [nats](docs/glossary.md) a byte lower with AdamW, %.2f lower with Muon)", rmt.Mean, rmtMuon.Mean))
 	longer := chosenLosses(t, "zoo")
 	assert.Greater(t, longer["rmt"][1], longer["transformer"][1], "the lead is gone after eight million bytes")
 	assert.Contains(t, page, fmt.Sprintf("After eight million bytes it is not lower: %.3f and %.3f (", longer["rmt"][1], longer["transformer"][1]))
