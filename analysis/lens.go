@@ -73,7 +73,8 @@ func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 		after, features = append(after, writer), append(features, of...)
 	})
 	logits, _ := model.LogitsOf(features) // of all points at once: the table of words is large
-	l := &Lens{Token: token, Target: target, Name: fmt.Sprintf("%s of id %d, token %d", d.lensName(), target, token), Of: fmt.Sprintf("id %d", target), Spell: strconv.Itoa}
+	l := &Lens{Token: token, Target: target, Name: fmt.Sprintf("%s of id %d, token %d", d.lensName(), target, token), Of: fmt.Sprintf("id %d", target),
+		Spell: strconv.Itoa}
 	for i, writer := range after {
 		p := lensPoint(writer, share(logits, len(after), i), target)
 		if keys > 0 {

@@ -99,7 +99,8 @@ func loopedCard() layers.Card {
 		Equation: "h <- B_(b-1) ... B_0 h, once;   h <- B_(e-1) ... B_b h, k times;   h <- B_(L-1) ... B_e h, once\n" +
 			"B_l: block l, with the same weights each time          loop_begin b, loop_end e, loops k",
 		Source: "Dehghani et al. 2018, arXiv 1807.03819 (universal transformers); as in Ouro, arXiv 2510.25741, without its norms and gates between passes",
-		Use:    "Depth without weights: tokens pass a run of blocks k times, on any stream. It has the parameters of the blocks, and the FLOPs, activations and key-value cache of the depth: this preset, blocks 1 and 2 of 4 three times, takes twice its transformer's. With k = 1 it is the transformer.",
+		Use: "Depth without weights: tokens pass a run of blocks k times, on any stream. It has the parameters of the blocks, and the FLOPs, activations " +
+			"and key-value cache of the depth: this preset, blocks 1 and 2 of 4 three times, takes twice its transformer's. With k = 1 it is the transformer.",
 	}
 }
 
@@ -114,7 +115,8 @@ func modernCard(card layers.Card) layers.Card {
 	card.Title += ", modern block"
 	card.Equation += "\nF: RMSNorm; q and k by RMSNorm over a head, then RoPE; W2 (silu(W1 u) ⊙ (W3 u))"
 	card.Source += "; the block as in Llama (Touvron et al. 2023, arXiv 2302.13971) and Qwen3 (2025, arXiv 2505.09388)"
-	card.Use = "What most language models since 2023 are built of: RMSNorm, rotary positions, a gated feed-forward, normalised queries and keys and, where heads are the block's own, fewer heads of keys and values than of queries. The same model as above otherwise."
+	card.Use = "What most language models since 2023 are built of: RMSNorm, rotary positions, a gated feed-forward, normalised queries and keys and, " +
+		"where heads are the block's own, fewer heads of keys and values than of queries. The same model as above otherwise."
 	return card
 }
 

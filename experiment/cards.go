@@ -92,7 +92,8 @@ func (s Cards) Report(r *Results) (out Report) {
 	if err != nil {
 		out.Notes = append(out.Notes, "Without Sc and Sw: "+err.Error())
 	}
-	overview := figure.NewTable("Sc and Sw: how many times a design's tokens, and its time, the transformer needs for its loss", "lrrrrrrrrr", "stream", "parameters", "train FLOPs a token", "entries a token", "rate", "bits per byte", "minus the transformer's", "seeds", "Sc", "Sw")
+	overview := figure.NewTable("Sc and Sw: how many times a design's tokens, and its time, the transformer needs for its loss", "lrrrrrrrrr", "stream",
+		"parameters", "train FLOPs a token", "entries a token", "rate", "bits per byte", "minus the transformer's", "seeds", "Sc", "Sw")
 	curves := figure.Panels{Across: 3, OwnAxes: true}
 	base := r.all[0]
 	out.Cards = cardsHead

@@ -76,7 +76,8 @@ func (s Search) Points(Source) ([]Point, error) {
 const shownDraws = 5
 
 func (s Search) Report(r *Results) (out Report) {
-	best := figure.NewTable(fmt.Sprintf("The %d best draws of each series; means over seeds, ± standard errors", shownDraws), "llr"+strings.Repeat("r", len(s.Ranges)), append([]string{"series", "draw", "loss (nats)"}, s.keys()...)...)
+	best := figure.NewTable(fmt.Sprintf("The %d best draws of each series; means over seeds, ± standard errors", shownDraws),
+		"llr"+strings.Repeat("r", len(s.Ranges)), append([]string{"series", "draw", "loss (nats)"}, s.keys()...)...)
 	panels := figure.Panels{Across: 2, OwnAxes: true}
 	for _, key := range s.keys() {
 		panels.Charts = append(panels.Charts, figure.Lines{XLabel: key, YLabel: "validation loss (nats a token)", LogX: true})

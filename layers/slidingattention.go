@@ -30,8 +30,10 @@ func (SlidingAttention) Card() Card {
 	return Card{
 		Title:    "Sliding window with sinks",
 		Equation: "o_i = sum over j of softmax_j(scale q_i . k_j) v_j,   i - window < j <= i   or   j < sinks",
-		Source:   "Beltagy et al. 2020, arXiv 2004.05150; sinks: Xiao et al. 2024, arXiv 2309.17453; layer by layer as in Mistral (arXiv 2310.06825) and Qwen3 (arXiv 2505.09388)",
-		Use:      "Not a stream but an attention, under any of them: FLOPs a token are bounded by the window, and L layers reach L windows back. Sinks keep the first tokens of a document in sight. Generation's cache keeps the keys and values of all tokens; a GPU is refused.",
+		Source: "Beltagy et al. 2020, arXiv 2004.05150; sinks: Xiao et al. 2024, arXiv 2309.17453; layer by layer as in Mistral (arXiv 2310.06825) and " +
+			"Qwen3 (arXiv 2505.09388)",
+		Use: "Not a stream but an attention, under any of them: FLOPs a token are bounded by the window, and L layers reach L windows back. Sinks keep the " +
+			"first tokens of a document in sight. Generation's cache keeps the keys and values of all tokens; a GPU is refused.",
 	}
 }
 

@@ -41,7 +41,8 @@ func (SwiGLUConfig) Card() Card {
 		Equation: "y = W2 (silu(W1 u + b1) ⊙ (W3 u + b3)) + b2\n" +
 			"silu(x) = x sigmoid(x), or gelu with gate: gelu",
 		Source: "Shazeer 2020, arXiv 2002.05202; Touvron et al. 2023 (Llama), arXiv 2302.13971",
-		Use:    "What most open models use today in a GELU's place: each neuron's value has a gate of its own. A third matrix, so a hidden layer of 2/3 the width for the same parameters and FLOPs.",
+		Use: "What most open models use today in a GELU's place: each neuron's value has a gate of its own. A third matrix, so a hidden layer of 2/3 the " +
+			"width for the same parameters and FLOPs.",
 	}
 }
 

@@ -161,8 +161,10 @@ func (d *Device) complete() {
 // Defaults returns the values of keys that a file does not set.
 func Defaults() Run {
 	return Run{
-		Data:   Data{Source: data.Goroot{}, Tokenizer: "bytes", Split: "hash/20", TextField: "text"},
-		Train:  Train{Batch: 8, Accumulate: 1, Recompute: "none", Schedule: optim.WarmupCosine{}, Warmup: 0.05, Decay: 0.2, WeightDecay: 1e-4, WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Optim: AdamW{}, Clip: 1, ZLoss: 1e-4, BalanceLoss: 0.01, EvalTokens: 262144, CheckpointMinutes: 10, Keep: 2, MaxBadSteps: 10},
+		Data: Data{Source: data.Goroot{}, Tokenizer: "bytes", Split: "hash/20", TextField: "text"},
+		Train: Train{Batch: 8, Accumulate: 1, Recompute: "none", Schedule: optim.WarmupCosine{}, Warmup: 0.05, Decay: 0.2, WeightDecay: 1e-4,
+			WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Optim: AdamW{}, Clip: 1, ZLoss: 1e-4, BalanceLoss: 0.01, EvalTokens: 262144,
+			CheckpointMinutes: 10, Keep: 2, MaxBadSteps: 10},
 		Sample: Sample{Tokens: 200, Temperature: 0.8},
 		Device: Device{Kind: string(graph.CPU), Ranks: 1, RankTimeout: 60},
 	}
@@ -202,7 +204,8 @@ func resolve(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *se
 func readerOf(zoo models.Zoo) settings.Reader {
 	k, generated := zoo.SectionKinds(true), data.Generated{Number: 100_000}
 	addKinds[Optim](k, zoo, AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()})
-	addKinds[data.Source](k, zoo, data.Goroot{}, data.Files{}, data.Shards{}, data.DefaultConversations(), data.MQAR{Generated: generated, Vocabulary: 256, Length: 64, Pairs: 4, Power: 0.01},
+	addKinds[data.Source](k, zoo, data.Goroot{}, data.Files{}, data.Shards{}, data.DefaultConversations(),
+		data.MQAR{Generated: generated, Vocabulary: 256, Length: 64, Pairs: 4, Power: 0.01},
 		data.Memorization{Generated: generated, Pairs: 1024, Values: 64, Asked: 32}, data.BottleneckCopy{Generated: generated, Vocabulary: 64, Tokens: 16})
 	addKinds[Schedule](k, zoo, optim.WarmupCosine{}, optim.WarmupStableDecay{}, optim.Constant{})
 	return settings.Reader{Kinds: k, Renamed: renamed}

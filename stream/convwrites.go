@@ -37,7 +37,9 @@ func (ConvWrites) Card() layers.Card {
 		Title:    "Convolution of what is written",
 		Equation: "y_t <- y_t + sum over j of f_(K-1-j) ⊙ y_(t-j),   j = 0..K-1",
 		Source:   "Thinking Machines' Inkling (transformers, InklingShortConvolution); marin, pull request 7585",
-		Use:      "Not a stream but an option of any of them: what a sublayer writes also reaches the next K-1 tokens, by a factor for each entry and distance. Linear, so that what each head and neuron writes stays known. Filters start at 0, which makes it the model without them. It costs K numbers for each entry, and generation keeps K-1 more vectors a site.",
+		Use: "Not a stream but an option of any of them: what a sublayer writes also reaches the next K-1 tokens, by a factor for each entry and " +
+			"distance. Linear, so that what each head and neuron writes stays known. Filters start at 0, which makes it the model without them. It costs K " +
+			"numbers for each entry, and generation keeps K-1 more vectors a site.",
 	}
 }
 

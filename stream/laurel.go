@@ -48,7 +48,8 @@ func (c LaurelConfig) Card() layers.Card {
 			Equation: "n = Norm(x);   x <- (x + RMS(Attention(n)) + n + RMS(n A B)) / sqrt 2;   x <- x + RMS(FF(Norm(x)))\n" +
 				"logits = Norm(x) W_U          A is D x r, B r x D, one of each a block",
 			Source: "Gemma 3n, as transformers has it (Gemma3nTextLaurelBlock)",
-			Use:    "Attention adds, besides its normalised output, its normalised input and a map of low rank of it; the sum is divided by sqrt 2, so that the stream loses half of its power a block. No transformer at any start. It costs 2 r D parameters a block, and a norm after each sublayer.",
+			Use: "Attention adds, besides its normalised output, its normalised input and a map of low rank of it; the sum is divided by sqrt 2, so that " +
+				"the stream loses half of its power a block. No transformer at any start. It costs 2 r D parameters a block, and a norm after each sublayer.",
 		}
 	}
 	return layers.Card{
@@ -56,7 +57,9 @@ func (c LaurelConfig) Card() layers.Card {
 		Equation: "x_(i+1) = alpha F(x_i) + beta (x_i + sum_j gamma_j x_(i-j) A_j B_j)\n" +
 			"logits = Norm(x) W_U          j = 0..k-1, A_j is D x r, B_j r x D; without rank no maps, without previous x_i A B alone",
 		Source: "Menghani et al. 2025, ICML, arXiv 2411.07501",
-		Use:    "Three small additions to every residual connection, alone or together: learned weights of what a sublayer adds and of the stream, a map of low rank of the stream, and the streams before earlier sites. With B = 0 and weight_scale 2 it starts as the transformer, bit for bit. Weights cost two numbers a site, a map of rank 32 0.7% more parameters at 162M, k previous streams k vectors a token.",
+		Use: "Three small additions to every residual connection, alone or together: learned weights of what a sublayer adds and of the stream, a map of " +
+			"low rank of the stream, and the streams before earlier sites. With B = 0 and weight_scale 2 it starts as the transformer, bit for bit. Weights " +
+			"cost two numbers a site, a map of rank 32 0.7% more parameters at 162M, k previous streams k vectors a token.",
 	}
 }
 

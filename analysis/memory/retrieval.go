@@ -157,7 +157,8 @@ func (r *retrieving) newReaders(site string, m int) []*readSum {
 	if !strings.HasSuffix(site, string(stream.Attention)) {
 		return []*readSum{newReadSum(site, 0, m, writers)}
 	}
-	return []*readSum{newReadSum(site+".q", 0, heads, writers), newReadSum(site+".k", heads, shared, writers), newReadSum(site+".v", heads+shared, shared, writers)}
+	return []*readSum{newReadSum(site+".q", 0, heads, writers), newReadSum(site+".k", heads, shared, writers),
+		newReadSum(site+".v", heads+shared, shared, writers)}
 }
 
 // token adds what one token's readers read.

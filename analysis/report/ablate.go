@@ -154,7 +154,8 @@ func (o Ablate) blocks(ctx context.Context, m *Model) (*Report, error) {
 		return nil, err
 	}
 	r := m.NewReport("What blocks are worth", nil)
-	r.part("blocks", "Blocks and sublayers", "All that a sublayer writes to the stream is set to 0, then all that a block writes: how the loss of the next token rises.")(
+	r.part("blocks", "Blocks and sublayers", "All that a sublayer writes to the stream is set to 0, then all that a block writes: how the loss of "+
+		"the next token rises.")(
 		blocks.Ablate(ctx, m.Store, m.Spec, rows, 0))
 	return r, r.err
 }
@@ -199,7 +200,8 @@ func (o Ablate) over(ctx context.Context, m *Model, rows [][]int32) (*Report, er
 	r := m.NewReport("Ablation", nil)
 	text := fmt.Sprintf("What is named is %s at %s of each prompt or row: how the metric changes.", replaced(o.With), cmp.Or(o.entries(), "all tokens"))
 	if o.Restore {
-		text = fmt.Sprintf("The output of every head is %s at all tokens of each prompt or row, and then that of every head but one: how the metric changes with that one.", replaced(o.With))
+		text = fmt.Sprintf("The output of every head is %s at all tokens of each prompt or row, and then that of every head but one: how the metric "+
+			"changes with that one.", replaced(o.With))
 	}
 	r.addAverages("average", "Ablation", text, "change of the "+o.quantity(), averages, o.Top)
 	return r, nil

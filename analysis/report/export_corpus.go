@@ -122,7 +122,8 @@ func (o Export) plan(store *graph.Store, r *corpus.Reader, rows []corpus.Row) *C
 			size *= n
 		}
 		perToken += size
-		c.Activations = append(c.Activations, ExportedActivation{Name: a.Name, Axes: append([]string{graph.TokenAxis}, a.Axes...), Shape: append([]int{c.Tokens}, a.Shape...)})
+		c.Activations = append(c.Activations, ExportedActivation{Name: a.Name, Axes: append([]string{graph.TokenAxis}, a.Axes...),
+			Shape: append([]int{c.Tokens}, a.Shape...)})
 	}
 	const bytes = 4 // of a number
 	c.Bytes = c.Tokens * perToken * bytes
@@ -133,7 +134,8 @@ func (o Export) plan(store *graph.Store, r *corpus.Reader, rows []corpus.Row) *C
 
 // summary says how much is written.
 func (c *Corpus) summary() string {
-	return fmt.Sprintf("%d activations of %s tokens in %s rows take %s in %d shards", len(c.Activations), figure.Thousands(int64(c.Tokens)), figure.Thousands(int64(c.Rows)), graph.FormatBytes(c.Bytes), c.Shards)
+	return fmt.Sprintf("%d activations of %s tokens in %s rows take %s in %d shards", len(c.Activations), figure.Thousands(int64(c.Tokens)),
+		figure.Thousands(int64(c.Rows)), graph.FormatBytes(c.Bytes), c.Shards)
 }
 
 // read runs the model on the rows of a shard and returns its arrays.

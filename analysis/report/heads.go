@@ -65,7 +65,8 @@ func (o Heads) Run(ctx context.Context, m *Model) (*Report, error) {
 	}
 	r := m.NewReport("Heads", ids)
 	r.Add("scores", "Induction heads",
-		"On random tokens that repeat, an induction head attends to what followed this token the last time; a previous-token head, below it, to the token before.", scores)
+		"On random tokens that repeat, an induction head attends to what followed this token the last time; a previous-token head, below it, to the token before.",
+		scores)
 	if at.one() {
 		return r, r.addTensorProduct(m, ids, at)
 	}
@@ -97,7 +98,8 @@ func (r *Report) addTensorProduct(m *Model, ids []int32, at place) error {
 		return err
 	}
 	p := r.Add("tensor-product", product.Name()+" as a tensor product",
-		"With its attention pattern A fixed, a head is the linear map A ⊗ W_OV: A moves between tokens, W_OV between entries of the stream. It equals what the head wrote.", product)
+		"With its attention pattern A fixed, a head is the linear map A ⊗ W_OV: A moves between tokens, W_OV between entries of the stream. It equals "+
+			"what the head wrote.", product)
 	p.LabelTokens(m, ids)
 	for i, row := range p.Table.Rows {
 		row[1] = m.word(int(ids[i]))

@@ -221,7 +221,8 @@ func (o Steer) texts(ctx context.Context, m *Model, ids []int32, axes []string, 
 
 // Table is both texts.
 func (s *Steering) Table() figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("%s plus %g times a direction of norm %.4g (its own is %.4g on average)", s.Activation, s.Scale, s.Norm, s.Mean), Header: []string{"run", "text"}}
+	t := figure.Table{Title: fmt.Sprintf("%s plus %g times a direction of norm %.4g (its own is %.4g on average)", s.Activation, s.Scale, s.Norm, s.Mean),
+		Header: []string{"run", "text"}}
 	t.Row("untouched", s.Texts[0])
 	t.Row("steered", s.Texts[1])
 	return t

@@ -14,7 +14,8 @@ import (
 // Options say how to read a task and how to ask about its documents. The zero value asks about
 // all documents, without examples.
 type Options struct {
-	Format    string `yaml:"format" group:"A task instead of text" help:"the file holds the task <NAME>: hellaswag, arc, piqa, winogrande, lambada, openbookqa"` // the name of one of Formats; "": multiple_choice
+	// the name of one of Formats; "": multiple_choice
+	Format    string `yaml:"format" group:"A task instead of text" help:"the file holds the task <NAME>: hellaswag, arc, piqa, winogrande, lambada, openbookqa"`
 	Shots     int    `yaml:"shots" group:"A task instead of text" help:"put <N> solved documents before each"`
 	ShotsFrom string `yaml:"shots_from" group:"A task instead of text" help:"take the solved documents from <FILE.jsonl>, of the same format; without, from the task's other documents"`
 	Seed      uint64 // seed for choosing examples

@@ -112,7 +112,8 @@ func newGeneration(w Workload, on Target) (*generationRun, error) {
 		r.prompt = append(r.prompt, int32(draw.IntN(w.Spec.Vocab)))
 	}
 	var err error
-	r.generator, err = generate.New(r.store, w.Spec, nil, generate.Options{Threads: on.Threads, Device: on.Device, Precision: on.Precision, Window: w.Spec.Seq, Rows: max(1, w.Text.Batch)})
+	r.generator, err = generate.New(r.store, w.Spec, nil,
+		generate.Options{Threads: on.Threads, Device: on.Device, Precision: on.Precision, Window: w.Spec.Seq, Rows: max(1, w.Text.Batch)})
 	return r, err
 }
 
