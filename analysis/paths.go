@@ -139,8 +139,8 @@ func pathCounts(sites []pathSite) []float64 {
 	return counts
 }
 
-// Table lists the orders, the sublayers' paths of one step and, if they were measured, the heads'
-// and the virtual heads' that change the loss most.
+// Table lists the orders and each sublayer's path of one step. If heads and virtual heads were
+// measured, it also lists those that change the loss most.
 func (p *PathExpansion) Table() figure.Table {
 	t := figure.NewTable(fmt.Sprintf("loss of the next token by the longest path, patterns of attention held (%d rows, %d tokens; the model %v)", p.Rows, p.Tokens,
 		p.Model), "lrrrrr",

@@ -67,7 +67,8 @@ const (
 	byMuon     = ", trained by Muon" // ends the titles of their cards
 )
 
-// optimizer returns the name of the card's optimizer, as a series of the curve is called.
+// optimizer returns the name of the card's optimizer, which is also the name of a series of
+// Cards.Curve.
 func (c card) optimizer() string {
 	if c.muon {
 		return "muon"

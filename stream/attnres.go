@@ -134,7 +134,8 @@ func (c AttnResConfig) DepthParameters() func(depth int) (shared, own float64) {
 	}
 }
 
-// rows returns the number of sums at a site: the embedding, and one for each block that has begun.
+// rows returns the number of sources that exist at a site: the embedding, and a sum for each block
+// that has begun.
 func (c AttnResConfig) rows(site int) int { return 1 + (site+c.Block-1)/c.Block }
 
 // sources returns how many of the sums a site reads; the number of sites stands for the read after

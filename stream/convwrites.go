@@ -69,7 +69,7 @@ func (c ConvWrites) Check() error {
 // has tells whether something is convolved.
 func (c ConvWrites) has(what string) bool { return slices.Contains(c.At, what) }
 
-// Cost counts a filter, and keeps what it reads.
+// Cost counts the filters of one sublayer; the backward pass keeps what each filter reads.
 func (c ConvWrites) Cost(at Sublayer, s WriteSizes) (cost layers.Cost) {
 	of := func(width int) layers.Cost {
 		k, w := float64(c.Taps), float64(width)

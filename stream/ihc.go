@@ -74,7 +74,8 @@ func (c IHCConfig) Check() error {
 	return nil
 }
 
-// Idle counts pre of the last site where nothing reads by it.
+// Idle returns the number of a parameter's entries that have no effect: all of the last site's pre
+// factors, if nothing reads by them.
 func (c IHCConfig) Idle(name string, shape []int) (entries int) {
 	at, rest := c.siteOf(name)
 	if !strings.HasPrefix(rest, ihcName[1:]+".") || !c.unread(at, c.Common) {

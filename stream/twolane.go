@@ -60,8 +60,8 @@ func (c TwoLaneConfig) Plain() (Design, bool) {
 	return c.plain(!c.Parallel)
 }
 
-// Cost counts three numbers for each site; two before the split, where the lanes are equal but both
-// are carried.
+// Cost counts three numbers for each site. A site before the split has two, since the lanes are
+// equal there; both are carried all the same.
 func (c TwoLaneConfig) Cost() layers.Cost {
 	total := c.copiedCost(laneCount, layers.Cost{Parameters: 3})
 	total.Parameters -= 2 * float64(min(c.Split, c.Layers))

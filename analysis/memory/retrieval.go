@@ -114,7 +114,8 @@ type retrieving struct {
 	accesses []keyAccess
 }
 
-// keyAccess is a writer or a reader, in the order of the run.
+// keyAccess is one place where the stream is written or read by keys; setOut puts them into the
+// order of the run.
 type keyAccess struct {
 	name    string
 	sites   int // number of sites that have written so far, itself included

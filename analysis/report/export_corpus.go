@@ -97,7 +97,8 @@ func (o Export) shards(ctx context.Context, m *Model, rows []corpus.Row) (*Corpu
 
 func shardName(shard int) string { return fmt.Sprintf("shard-%05d", shard) }
 
-// wantsNo tells whether nothing is to be written into a folder: it is "", or has the path already.
+// wantsNo tells whether path needs no writing into dir: because there is no dir, or because the
+// path exists.
 func wantsNo(dir, path string) bool {
 	_, err := os.Lstat(path)
 	return dir == "" || err == nil

@@ -16,7 +16,7 @@ type Part struct {
 	PaperFLOPs      int    `json:"paper_flops"`      // forward, a token, as the paper counts
 }
 
-// Counts are a total in four ways, or what follows from one.
+// Counts holds a total as counted in four ways, or a number computed from each of the four.
 type Counts[N int | float64] struct {
 	Printed N `json:"printed"` // by Table 7's totals as printed
 	// Implied is the count from which the paper's other tables follow: its FLOPs agree with Tables

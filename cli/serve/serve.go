@@ -169,8 +169,8 @@ func (c *call) open(out commandline.Output) (served []serve.Model, end func(), e
 	return served, end, nil
 }
 
-// chatOf returns what turns a conversation into a prompt of a model, nil if it has no chat
-// template.
+// chatOf returns the function that makes a prompt of a conversation by the model's chat template,
+// nil if it has none.
 func chatOf(p *pretrained.Model, tokenizer data.Tokenizer) (serve.Chat, error) {
 	template, err := p.ChatTemplate()
 	if err != nil || template == nil || tokenizer == nil {
