@@ -123,8 +123,8 @@ func (s schema) names(t reflect.Type) []string {
 }
 
 // paths lists the dotted keys below struct type t: each section before its content, and in a
-// section with kinds the keys of all of them. It leaves out the content of lists and maps, which has no
-// fixed path, and of sections whose kind another section names.
+// section with kinds the keys of all of them. It leaves out the content of lists and maps, which
+// has no fixed path, and of sections whose kind another section names.
 func (s schema) paths(t reflect.Type) []string {
 	var all []string
 	open := map[reflect.Type]bool{} // a recursive type is entered only once
