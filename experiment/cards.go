@@ -26,7 +26,7 @@ type Cards struct {
 	Sizes    map[string][]string `yaml:"sizes" help:"settings by preset that make other sizes of all, as in {quickstart: [model.stream.dv=16], others: [model.stream.d_model=128]}; others is for the presets that are not named; nothing: the presets' own sizes"`
 	Muon     []string            `yaml:"muon" help:"presets that are also trained by Muon, and have a second card for that"`
 	Curve    string              `yaml:"curve" help:"config of a sweep of the transformer over train.tokens, with the series adamw and muon: how many tokens it needs for a loss (columns Sc and Sw); nothing: no columns"`
-	Speeds   []string            `yaml:"speeds" help:"files that bench zoo -out has written: speed and memory of the presets, by each optimizer; none: they are not shown"`
+	Speeds   []string            `yaml:"speeds" help:"files that bench zoo -out has written, for speed and memory by each optimizer; none: not shown"`
 }
 
 // Name returns "cards".

@@ -19,7 +19,7 @@ import (
 type Search struct {
 	Draws  int                  `yaml:"draws" min:"1" max:"100000" help:"how many values of each key are drawn"`
 	Seed   uint64               `yaml:"seed" help:"seed of the draws"`
-	Ranges map[string][]float64 `yaml:"ranges" default:"required" help:"the keys of the run config that are drawn, each with the ends of its interval, as in {train.lr: [1e-3, 1e-1]}"`
+	Ranges map[string][]float64 `yaml:"ranges" default:"required" help:"the keys that are drawn, each with its interval, as in {train.lr: [1e-3, 1e-1]}"`
 }
 
 // Name returns "search".

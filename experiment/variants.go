@@ -15,7 +15,7 @@ import (
 // how far the stream's coefficients moved, if train.log_mixing was set.
 type Variants struct {
 	Plain
-	Evaluations int `yaml:"evaluations" min:"1" max:"10000" help:"evaluations of a run, evenly spaced; from two on the report says how far the validation loss rose in between"`
+	Evaluations int `yaml:"evaluations" min:"1" max:"10000" help:"evaluations of a run, evenly spaced; from two on the report says how far the loss rose"`
 }
 
 // Name returns "variants".

@@ -17,7 +17,7 @@ import (
 type SlidingAttention struct {
 	SoftmaxAttention
 	Window   int     `yaml:"window" default:"required" max:"1048576" help:"tokens that a token sees, itself included"`
-	Sinks    int     `yaml:"sinks" max:"1048576" help:"how many of the first tokens of its document a token sees as well; of its row, where documents are not masked"`
+	Sinks    int     `yaml:"sinks" max:"1048576" help:"how many of the first tokens of its document a token sees, too; of its row, if documents are not masked"`
 	RopeBase float64 `yaml:"window_rope_base" help:"rope: base of the wavelengths where attention slides, without rope_scaling; 0: as elsewhere"`
 	Layers   []int   `yaml:"layers" default:"all" max:"4095" help:"the blocks, from 0 and rising, whose attention slides; the others see all tokens before"`
 }

@@ -15,8 +15,8 @@ import (
 type AttnResConfig struct {
 	Vectors
 	Block int  `yaml:"block" default:"1" max:"131072" help:"sites a block, whose outputs are summed before they are read: fewer sources, less memory and time (the paper has about 8 blocks). 1 is the full form, each output a source of its own"`
-	Delta bool `yaml:"delta" added:"false" help:"sites read the sum of all outputs, as in the transformer, plus what attention over the outputs of finished blocks gives"`
-	Gate  bool `yaml:"gate" added:"false" help:"with delta: each site multiplies what this attention gives by a learned factor, 0 at first, so that the model starts as the transformer"`
+	Delta bool `yaml:"delta" added:"false" help:"sites read the sum of all outputs, as in the transformer, plus attention over the outputs of finished blocks"`
+	Gate  bool `yaml:"gate" added:"false" help:"with delta: each site multiplies this attention by a learned factor, 0 at first, to start as the transformer"`
 }
 
 // Name returns "attnres".

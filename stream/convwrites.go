@@ -16,7 +16,7 @@ import (
 // ConvWrites is the design of a short convolution over positions of what sublayers write.
 type ConvWrites struct {
 	Taps int      `yaml:"taps" default:"4" max:"4096" help:"positions that a filter sees, the token's own included"`
-	At   []string `yaml:"at" default:"attention and feedforward" help:"what is convolved: what attention writes, what feedforward writes, and an attention's keys and values before it uses them"`
+	At   []string `yaml:"at" default:"attention and feedforward" help:"what is convolved: what attention or feedforward writes, an attention's keys and values"`
 }
 
 // NoWrites leaves what sublayers write as it is.

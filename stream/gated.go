@@ -16,7 +16,7 @@ import (
 type GatedResidualConfig struct {
 	Vectors
 	N    int `yaml:"n" default:"4" max:"4096" help:"number of rows"`
-	Rank int `yaml:"rank" default:"d_model*320/2048" max:"131072" help:"width of the hidden layer that makes the gates of a read; the source has 320 at d_model 2048"`
+	Rank int `yaml:"rank" default:"d_model*320/2048" max:"131072" help:"width of the hidden layer that makes a read's gates; the source has 320 at d_model 2048"`
 }
 
 // The sizes in the source; the rank is scaled with the width.

@@ -14,7 +14,7 @@ import (
 type Heads struct {
 	Prompt // whose attention is shown; of a model without tokenizer by default the first random row
 	Place
-	Period int    `yaml:"period" min:"0" max:"1000000" help:"use rows of <N> random tokens that are repeated once; 0: 32, or as many as the model has positions for"`
+	Period int    `yaml:"period" min:"0" max:"1000000" help:"use rows of <N> random tokens, repeated once; 0: 32, or as many as the model has positions for"`
 	Rows   int    `yaml:"rows" default:"4" min:"1" max:"1000000" help:"average over <N> rows of random tokens"` // 0: 4
 	Seed   uint64 `yaml:"seed" default:"1" help:"seed the random tokens with <N>"`
 }

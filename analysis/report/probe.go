@@ -25,9 +25,9 @@ import (
 type Probe struct {
 	Texts           // by default 64 rows of validation text
 	Names  []string `yaml:"names" help:"probe the activations of name or glob <G>; may be repeated; without, the stream after each block"`
-	Offset int      `yaml:"offset" min:"-1000000" max:"1000000" help:"read the class of the token <N> after the one whose activation is probed; below 0: before it"`
+	Offset int      `yaml:"offset" min:"-1000000" max:"1000000" help:"read the class of the token <N> after the one that is probed; below 0: before it"`
 	// Labels are classes of tokens instead of those that their texts have; as a flag a file.
-	Labels Labels `yaml:"labels" help:"read the labels of <FILE>, lines ROW,POSITION,LABEL as export numbers tokens, instead of the classes of texts; tokens without a line are left out"`
+	Labels Labels `yaml:"labels" help:"read the labels of <FILE>, lines ROW,POSITION,LABEL as export numbers tokens; tokens without a line are left out"`
 	probe.Options
 }
 

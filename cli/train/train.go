@@ -51,7 +51,7 @@ type call struct {
 	Sets      []string `yaml:"set" help:"override a config key: <key=value>, such as train.steps=200; may be repeated"`
 	Out       string   `yaml:"out" help:"make <DIR> the run folder; without, the config's out, runs/NAME"`
 	Resume    string   `yaml:"resume" default:"none" help:"continue from checkpoint <auto|DIR|none>: auto is the newest in the run folder, DIR a step folder; none starts anew, in a folder without a run"`
-	Fork      string   `yaml:"fork" help:"start a new run, in another -out, from the checkpoint in <DIR> (a run or step folder): weights, optimizer state and position in the data"`
+	Fork      string   `yaml:"fork" help:"start a new run, in another -out, from the checkpoint in <DIR>, a run or step folder, with its optimizer and position"`
 	JSON      bool     `yaml:"json" help:"write each step's metrics and the result as lines of JSON"`
 	DryRun    bool     `yaml:"dry-run" help:"say what the run would take, from two timed micro-batches, and exit without a run folder"`
 	Profile   bool     `yaml:"profile" help:"at the end show how long each part of a step took, on a GPU also each kernel, and draw profile.svg in the run folder"`
