@@ -42,7 +42,7 @@ type call struct {
 
 	Residuals bool          `yaml:"residuals" help:"list instead the residual streams: what A_res, B_up and A_down of h' = A_res h + B_up F(A_down h) are in each"`
 	Memory    bool          `yaml:"memory" help:"list instead the memory, in MB of 1e6 bytes, that training each preset takes"`
-	Fit       float64       `yaml:"fit" min:"0" max:"1e6" help:"list instead the largest batches, in sequences, of training and inference in <GB> GB of memory"`
+	Fit       float64       `yaml:"fit" min:"0" max:"1e6" help:"list instead the largest batches of training and inference in <GB> gigabytes of 1e9 bytes"`
 	Roofline  string        `yaml:"roofline" help:"list instead the milliseconds of a training step of each preset on a <GPU>: h100, h200, a100, rtx4090 or b200"`
 	Scaling   string        `yaml:"scaling" help:"list instead the predicted speed of training -preset by 1 to 1,024 ranks over a <LINK>: 10gbe, 100gbe, shm or alpha=TIME,beta=RATE (alpha=2us,beta=12GB/s)"`
 	Step      time.Duration `yaml:"step" min:"0s" help:"with -scaling: a rank's measured time of a micro-batch of -batch sequences, <TIME>, as in 1.5s"`

@@ -125,7 +125,8 @@ func (c *call) options(run *runconfig.Run, j job, out commandline.Output) traine
 	return o
 }
 
-// shorter names, for a run of more than an hour, a config of minutes.
+// shorter returns a note that names a config of minutes, if the run would take more than an hour;
+// otherwise "".
 func shorter(e trainer.Estimate) string {
 	if e.Time <= time.Hour {
 		return ""
