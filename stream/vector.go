@@ -27,7 +27,8 @@ func (VectorConfig) Card() layers.Card {
 		Equation: "h <- h + F(h)\n" +
 			"logits = Norm(h) W_U;   options: h <- h + g ⊙ F(h), and h <- lambda h + mu h_0 before a block",
 		Source: "Radford et al. 2019 (GPT-2): pre-norm blocks, output projections started at 1/sqrt(2L)",
-		Use:    "The baseline: one vector a token that every sublayer adds to. Fewest moving parts, most known about it, and every rate and size rule of the literature applies. To carry more it has to grow in width, and everything else grows with that.",
+		Use: "The baseline: one vector a token that every sublayer adds to. Fewest moving parts, most known about it, and every rate and size rule of " +
+			"the literature applies. To carry more it has to grow in width, and everything else grows with that.",
 	}
 }
 

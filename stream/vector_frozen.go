@@ -126,11 +126,10 @@ func (v *Vector) CarrySites(f *Frozen, tables linear.Map, site func(at Site)) {
 	}
 }
 
-// CarryEnd ends a Carry: the map m takes the state to what the last norm reads; use linear.Identity
-// if that is the state. Frozen's outputs then have the size of what m gives, and the stream's
-// Output has to name the activation of that size. A stream of several rows whose Output is the rows
-// themselves ends by ReadOut instead, with the map by which the last norm reads them, as Frozen's
-// size is then the rows'.
+// CarryEnd ends a Carry. The map m takes the state to what the last norm reads; it is
+// linear.Identity if the norm reads the state. The outputs of f then have m's size, as must the
+// activation that the stream's Output names. A stream whose Output is all its rows calls
+// Frozen.ReadOut instead, with m as its map.
 func (v *Vector) CarryEnd(f *Frozen, m linear.Map) {
 	if _, one := m.(linear.Identity); !one {
 		f.Step(m)
