@@ -36,9 +36,9 @@ const valueGate = 3
 // name.value_gate, G [c, KV], uniform from 0 to 0.02. Neither decays.
 func NewValueEmbedding(b *graph.Builder, name string, s ValueEmbeddingSizes) *ValueEmbedding {
 	width := s.Heads * s.HeadDim
-	return &ValueEmbedding{b: b, name: name, heads: s.Heads, width: width,
-		table: b.Param(graph.ParamSpec{Name: name + ".value_embedding", Shape: []int{s.Vocab, width}, Init: graph.Initializer{Uniform: math.Sqrt(3 / float64(s.Width))}}),
-		gate:  b.Param(graph.ParamSpec{Name: name + ".value_gate", Shape: []int{s.Channels, s.Heads}, Init: graph.Initializer{Offset: 0.01, Uniform: 0.01}})}
+	table := graph.ParamSpec{Name: name + ".value_embedding", Shape: []int{s.Vocab, width}, Init: graph.Initializer{Uniform: math.Sqrt(3 / float64(s.Width))}}
+	gate := graph.ParamSpec{Name: name + ".value_gate", Shape: []int{s.Channels, s.Heads}, Init: graph.Initializer{Offset: 0.01, Uniform: 0.01}}
+	return &ValueEmbedding{b: b, name: name, heads: s.Heads, width: width, table: b.Param(table), gate: b.Param(gate)}
 }
 
 // Cost returns the cost of one attention's value embedding. It keeps the rows of the table, the
