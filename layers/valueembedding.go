@@ -41,8 +41,8 @@ func NewValueEmbedding(b *graph.Builder, name string, s ValueEmbeddingSizes) *Va
 	return &ValueEmbedding{b: b, name: name, heads: s.Heads, width: width, table: b.Param(table), gate: b.Param(gate)}
 }
 
-// Cost returns the cost of one attention's value embedding. It keeps the rows of the table, the
-// gates for each head and for each entry.
+// Cost returns the cost of one attention's value embedding. It keeps the gate's input, its scores
+// for each head and for each entry, and the rows of the table.
 func (s ValueEmbeddingSizes) Cost() Cost {
 	channels, heads, width := float64(s.Channels), float64(s.Heads), float64(s.Heads*s.HeadDim)
 	return Cost{Parameters: float64(s.Vocab)*width + channels*heads, FLOPs: 2*channels*heads + 2*heads*width + 2*width, Activations: 2*width + heads + channels}
@@ -56,26 +56,29 @@ func (e *ValueEmbedding) Add(qkv, u, ids *gorgonia.Node) *gorgonia.Node {
 		return qkv
 	}
 	b := e.b
-	rows := embedding.Gather(b, e.table, ids, 1)                                                   // [T, KV*Dh]
-	scores := linear.Map(b, shape.Slice(b, u, 0, e.gate.Shape()[0]), e.gate, linear.Options{})     // [T, KV]
-	gates := linear.Map(b, elementwise.Sigmoid(b, scores), e.eachEntry(), linear.Options{})        // [T, KV*Dh]
-	added := b.Hook(e.name+".value_embedding.out", elementwise.Product(b, gates, rows), "feature") // [T, KV*Dh]
+	rows := embedding.Gather(b, e.table, ids, valueGate)                                       // [T, KV*Dh]
+	scores := linear.Map(b, shape.Slice(b, u, 0, e.gate.Shape()[0]), e.gate, linear.Options{}) // [T, KV]
+	gated := shape.Concat(b, linear.Map(b, scores, e.eachEntry(), linear.Options{}), rows)     // [T, 2*KV*Dh]
 	axes, all := qkv.Shape()[1:].Clone(), graph.SignatureOf(qkv).Width()
 	if len(axes) > 1 {
 		all = axes.TotalSize()
 		qkv = shape.Reshape(b, qkv, all)
 	}
-	values := b.Add(shape.Slice(b, qkv, all-e.width, all), added)
+	values := shape.Slice(b, qkv, all-e.width, all) // [T, KV*Dh]
+	if name := e.name + ".value_embedding.out"; b.Hooked(name) {
+		values = b.Add(values, b.Hook(name, elementwise.GLU(b, gated), "feature"))
+	} else {
+		values = elementwise.GLU(b, gated, values)
+	}
 	return shape.Reshape(b, shape.Concat(b, shape.Slice(b, qkv, 0, all-e.width), values), axes...)
 }
 
-// eachEntry returns the matrix that repeats a head's gate for each of its entries, times 3: [KV,
-// KV*Dh].
+// eachEntry returns the matrix that repeats what a head has for each of its entries: [KV, KV*Dh].
 func (e *ValueEmbedding) eachEntry() *gorgonia.Node {
 	values := make([]float64, e.heads*e.width)
 	for i := range values {
 		if head, entry := i/e.width, i%e.width; entry*e.heads/e.width == head {
-			values[i] = valueGate
+			values[i] = 1
 		}
 	}
 	return shape.Constant(e.b, e.gate, values, e.heads, e.width)
