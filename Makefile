@@ -15,10 +15,10 @@ build: ## build every command into bin/
 	@for c in $(COMMANDS); do $(GO) build -o bin/$$c ./cmd/$$c || exit 1; done
 
 test: ## run the tests (six to nine minutes on 2 cores with empty caches)
-	$(GO) test ./...
+	$(GO) test -vet=off ./...
 
 test-long: ## run all tests, the long ones too (internal/longtest)
-	RESIDUA_LONG_TESTS=all $(GO) test ./...
+	RESIDUA_LONG_TESTS=all $(GO) test -vet=off ./...
 
 bench: ## measure training: tokens/s, share of the machine, RMT against transformer
 	$(GO) run ./cmd/residua bench
@@ -108,8 +108,8 @@ generate: ## regenerate the assembly kernels; with RESIDUA_NVRTC or CUDA's toolk
 cuda: ## build and test the CUDA backend on its emulator (wants gcc, g++ and flock, no GPU)
 	$(GO) build -tags cuda $(PROGRAMLESS)
 	$(GO) build -tags cuda -o /dev/null ./cmd/train
-	$(GO) test -tags cuda -short ./graph/cuda/... ./graph/cuda/cu/... ./internal/tapemachine
-	$(GO) test -tags cuda -short -run 'Device|Reference|GPU' $(DEVICE_PACKAGES)
+	$(GO) test -vet=off -tags cuda -short ./graph/cuda/... ./graph/cuda/cu/... ./internal/tapemachine
+	$(GO) test -vet=off -tags cuda -short -run 'Device|Reference|GPU' $(DEVICE_PACKAGES)
 
 # LIBRARY:LAUNCHER[:PATH] of each MPI library that make mpi tests. The first two come from the wheel, the others are Debian's.
 MPI_LIBRARIES := "standard ABI:build/mpi/bin/mpiexec" "MPICH's ABI:build/mpi/bin/mpiexec:build/mpi/lib/libmpi.so.12" \
