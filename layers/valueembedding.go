@@ -45,7 +45,8 @@ func NewValueEmbedding(b *graph.Builder, name string, s ValueEmbeddingSizes) *Va
 // for each head and for each entry, and the rows of the table.
 func (s ValueEmbeddingSizes) Cost() Cost {
 	channels, heads, width := float64(s.Channels), float64(s.Heads), float64(s.Heads*s.HeadDim)
-	return Cost{Parameters: float64(s.Vocab)*width + channels*heads, FLOPs: 2*channels*heads + 2*heads*width + 2*width, Activations: 2*width + heads + channels}
+	table := float64(s.Vocab) * width
+	return Cost{Parameters: table + channels*heads, Tables: table, FLOPs: 2*channels*heads + 2*heads*width + 2*width, Activations: 2*width + heads + channels}
 }
 
 // Add adds to the values of packed queries, keys and values, qkv [T, ...], given the attention's
