@@ -15,9 +15,9 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestParametersOfOptions: the parameters of nanochat's options, of convolutions and of gated heads
-// start as they should and keep their rate under muP. They do not decay and are no matrices of
-// Muon's, whatever their shape, but for the projections phi of independent connections.
+// TestParametersOfOptions: the parameters of nanochat's options and of convolutions start as they
+// should, do not decay, are no matrices of Muon's, whatever their shape, and keep their rate under
+// muP.
 func TestParametersOfOptions(t *testing.T) {
 	convolved := func(c *models.Config) {
 		c.Writes = stream.ConvWrites{At: []string{"attention", "feedforward", "keys", "values"}}
@@ -30,9 +30,8 @@ func TestParametersOfOptions(t *testing.T) {
 			c.Attention.ValueEmbeddings = 4
 			c.Stream = stream.VectorConfig{Vectors: vectorOf(15).Vectors, EmbeddingNorm: true, Smear: 5, Backout: true, X0: "nanochat"}
 		}), 2*1 + 2 + 1 + 2},
-		"convolutions":            {tinyVector(convolved), 2 * 4},
-		"convolutions of an RMT":  {tinyMatrix(convolved), 2 * 4},
-		"independent connections": {tinyVector(func(c *models.Config) { c.Stream = stream.IHCConfig{Vectors: vectorOf(15).Vectors, N: 2} }), 4*3 + 3},
+		"convolutions":           {tinyVector(convolved), 2 * 4},
+		"convolutions of an RMT": {tinyMatrix(convolved), 2 * 4},
 	} {
 		c := of.config
 		c.MuP = &models.MuP{}
@@ -51,9 +50,8 @@ func TestParametersOfOptions(t *testing.T) {
 				continue
 			}
 			found++
-			projection := strings.HasSuffix(p.Name, ".phi") // a weight, as mHC's
-			assert.Equal(t, projection, p.Decay, "%s: %s decays", name, p.Name)
-			assert.Equal(t, projection, p.Role == graph.RoleHidden, "%s: %s", name, p.Name)
+			assert.False(t, p.Decay, "%s: %s decays", name, p.Name)
+			assert.NotEqual(t, graph.RoleHidden, p.Role, "%s: %s", name, p.Name)
 			assert.Contains(t, []float64{0, 1}, p.WidthRatio, "%s: %s", name, p.Name)
 			checkStart(t, p)
 		}
@@ -63,7 +61,7 @@ func TestParametersOfOptions(t *testing.T) {
 }
 
 func newParameter(name string) bool {
-	for _, part := range []string{"smear.", "backout", ".x0", ".value_embedding", ".value_gate", "conv", ".ihc.", "head."} {
+	for _, part := range []string{"smear.", "backout", ".x0", ".value_embedding", ".value_gate", "conv"} {
 		if strings.Contains(name, part) {
 			return true
 		}
