@@ -1,5 +1,5 @@
 // Package bench measures speed. For training it reports tokens a second, the share of the machine's
-// peak and memory, and compares them with PyTorch, JAX and stock Gorgonia, with one thread, and
+// peak and memory, and compares them with PyTorch and JAX, with one thread, and
 // between residual designs and the plain transformer. For generation it compares with Hugging
 // Face's transformers and with llama.cpp.
 //
@@ -263,19 +263,6 @@ func (b *Bench) Threads(ctx context.Context, chosen []Workload) error {
 	}, func(w Workload, one *worker, all []*worker) {
 		if all[0].ok() {
 			b.report.Threads = append(b.report.Threads, newThreadsResult(w, b.o.Target.Threads, one, all[0]))
-		}
-	})
-}
-
-// Stock compares transformers with the same models built from stock Gorgonia nodes. It fills
-// Report.Stock.
-func (b *Bench) Stock(ctx context.Context, chosen []Workload) error {
-	b.beginModels(chosen, Workload.stepFLOPs)
-	return b.against(ctx, chosen, " compared with stock Gorgonia", func(w Workload) []job {
-		return []job{b.job(residua, w), b.job(stock, w)}
-	}, func(w Workload, own *worker, others []*worker) {
-		if others[0].ok() {
-			b.report.Stock = append(b.report.Stock, newStockResult(w, own, others[0]))
 		}
 	})
 }

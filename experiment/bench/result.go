@@ -17,7 +17,6 @@ type Report struct {
 	Sizes      []SizeResult       `json:"sizes,omitempty"`
 	PyTorch    []PyTorchResult    `json:"pytorch,omitempty"`
 	Threads    []ThreadsResult    `json:"threads_scaling,omitempty"`
-	Stock      []StockResult      `json:"stock,omitempty"`
 	Products   []ProductResult    `json:"gemm,omitempty"`
 	Designs    []DesignResult     `json:"zoo,omitempty"`
 	Generation []GenerationResult `json:"generation,omitempty"`
@@ -181,24 +180,6 @@ type ThreadsResult struct {
 func newThreadsResult(w Workload, threads int, one, all *worker) ThreadsResult {
 	r := ThreadsResult{Name: w.Name, Threads: threads, One: newTiming(w, one), All: newTiming(w, all)}
 	r.Speedup = r.One.StepSeconds / r.All.StepSeconds
-	return r
-}
-
-// StockResult compares Residua with stock Gorgonia.
-type StockResult struct {
-	Name       string  `json:"name"`
-	Batch      int     `json:"batch"`
-	Seq        int     `json:"seq"`
-	Parameters int     `json:"parameters"`
-	Residua    Timing  `json:"ours"`
-	Stock      Timing  `json:"stock"`
-	Speedup    float64 `json:"speedup"`
-}
-
-func newStockResult(w Workload, own, theirs *worker) StockResult {
-	r := StockResult{Name: w.Name, Batch: w.Batch, Seq: w.Spec.Seq, Parameters: own.facts.Parameters,
-		Residua: newTiming(w, own), Stock: newTiming(w, theirs)}
-	r.Speedup = r.Stock.StepSeconds / r.Residua.StepSeconds
 	return r
 }
 

@@ -66,9 +66,6 @@ func TestReportAsText(t *testing.T) {
 	chosen, err := Choose(models.Standard(), []string{"rmt-46m"}, Size{})
 	require.NoError(t, err)
 	r.Threads = []ThreadsResult{newThreadsResult(chosen[0], 2, fake(1, 1, 1.9), fake(1, 1, 1))}
-	small, err := ChooseStock(models.Standard(), nil, Size{})
-	require.NoError(t, err)
-	r.Stock = []StockResult{newStockResult(small[0], fake(7, 0, 0.002), fake(7, 0, 0.09))}
 	shape := productShape{M: 32, K: 65536, N: 48, TA: true}
 	r.Products = []ProductResult{newProductResult(shape, shape.flops()/200e9, shape.flops()/80e9)}
 	r.shares()
@@ -103,13 +100,6 @@ Threads
 model    1: ms/step  2: ms/step  speedup
 -------  ----------  ----------  -------
 rmt-46m        1900        1000    1.90x
-
-Compared with stock Gorgonia
-
-model              batch x seq  implementation  tokens/s  ms/step  peak MB  speedup
------------------  -----------  --------------  --------  -------  -------  -------
-small-transformer  4 x 32       Residua            64000     2.00        -
-                                stock Gorgonia      1422    90.00        -    45.0x
 
 Matrix products
 
