@@ -72,7 +72,7 @@ var allowed = map[string][]string{
 	"cli/eval":          commandImports("eval/tasks"),
 	"cli/generate":      commandImports("generate/chat"),
 	"cli/convert":       commandImports(),
-	"cli/models":        commandImports("internal/roofline"),
+	"cli/models":        commandImports(),
 	"cli/serve":         commandImports("generate/chat", "serve", "explore", "analysis", "analysis/memory", "analysis/numerics", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/report", "analysis/theory"),
 	"cli/analyze":       commandImports("analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/report", "analysis/theory"),
 	"cli/create":        commandImports(),
@@ -80,7 +80,7 @@ var allowed = map[string][]string{
 	"cli/experiment":    commandImports("experiment", "experiment/bench", "analysis/page"),
 	"cli/tour":          commandImports("data/parquet", "experiment", "experiment/bench", "cli/report", "analysis", "analysis/memory", "analysis/numerics", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/report", "analysis/theory"),
 	"cli/report":        commandImports("experiment", "experiment/bench", "analysis/page"),
-	"cli":               commandImports("generate/chat", "distributed/mpi", "data/parquet", "cli/prepare", "internal/roofline", "cli/experiment", "eval/tasks", "experiment/bench", "cli/bench", "experiment", "cli/compare", "cli/report", "cli/tour", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/report", "analysis/theory", "cli/train", "cli/eval", "cli/generate", "cli/convert", "cli/create", "cli/models", "serve", "explore", "cli/serve", "cli/analyze"),
+	"cli":               commandImports("generate/chat", "distributed/mpi", "data/parquet", "cli/prepare", "cli/experiment", "eval/tasks", "experiment/bench", "cli/bench", "experiment", "cli/compare", "cli/report", "cli/tour", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/report", "analysis/theory", "cli/train", "cli/eval", "cli/generate", "cli/convert", "cli/create", "cli/models", "serve", "explore", "cli/serve", "cli/analyze"),
 
 	"experiment":          experimentImports("experiment/bench"),
 	"experiment/bench":    {"distributed", "trainer/learner", "pretrained", "eval", "runconfig", "configs", "generate", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint", "optim", "figure"},
