@@ -193,10 +193,6 @@ cross: ## build for another processor and for other systems: all packages, and o
 clean: ## remove bin/, build/ and dist/
 	rm -rf bin build dist
 
-.PHONY: site
-site: ## turn docs/ into HTML in build/site, and check its links
-	$(GO) run ./internal/site -out build/site
-
 .PHONY: release
 release: ## build the archives of a release into dist/: Linux, macOS, Windows, and CUDA for Linux
 	rm -rf dist
