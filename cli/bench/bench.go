@@ -39,7 +39,6 @@ func Suite(zoo models.Zoo) commandline.Suite {
 			command(&training{}, zoo, "models", "training speed and memory of models, compared with PyTorch's and JAX's", "-models quickstart -rounds 5"),
 			command(&designs{}, zoo, "zoo", "residual designs compared with the plain transformer of the same size", "-shapes byte"),
 			command(&products{}, zoo, "gemm", "matrix products alone", "-pytorch"),
-			command(&threads{}, zoo, "threads", "one thread compared with all", "-models rmt-46m"),
 			command(&generation{}, zoo, "generate", "how fast models of random weights read a prompt and decode greedily", "-pytorch=python3"),
 			command(&show{}, zoo, "show", "a report that -out has saved", "docs/zoo.json"),
 		},

@@ -153,13 +153,6 @@ func oursParameters(t *testing.T, name string) int {
 	return chosen[0].Spec.Cost().Parameters
 }
 
-func TestBenchThreadsScaling(t *testing.T) {
-	got := tinyOf("threads", "-models", "byte-rmt", "-threads", "2")
-	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
-	assert.Regexp(t, `(?m)^model +1: ms/step +2: ms/step +speedup\n-+ +-+ +-+ +-+\nbyte-rmt +[\d.]+ +[\d.]+ +[\d.]+x$`, got.Stdout)
-	assert.NotContains(t, got.Stdout, "tokens/s", "no model table")
-}
-
 func TestBenchRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
 		`-models: unknown model "rmt-46"; did you mean rmt-46m?`:            {"-models", "rmt-46"},

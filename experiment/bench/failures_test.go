@@ -95,11 +95,11 @@ func TestJobsAreServed(t *testing.T) {
 		require.NoError(t, err)
 		return inProcess(j.title(), func(in io.Reader, out io.Writer) { runJob(models.Standard(), string(text), in, out) })
 	})
-	require.NoError(t, b.Threads(context.Background(), chosen(t, "byte-transformer")))
+	require.NoError(t, b.Models(context.Background(), chosen(t, "byte-transformer")))
 	require.NoError(t, b.Report().Err())
-	require.Len(t, saved.Threads, 1)
-	assert.Equal(t, 6, saved.Threads[0].One.Steps)
-	assert.Positive(t, saved.Threads[0].All.TokensPS)
+	require.Len(t, saved.Models, 1)
+	assert.Equal(t, 6, saved.Models[0].Steps)
+	assert.Positive(t, saved.Models[0].TokensPS)
 }
 
 // TestOneModelThatFails at its start or between its turns: the others are measured, and the error
