@@ -85,8 +85,8 @@ SOURCES = $$(git ls-files '*.go')
 
 lint: ## NOTICE; workflows by actionlint; gofmt, go vet and staticcheck with the tag cuda: without it only stubs differ, and go test vets them; 32-bit processors are refused (wants a C compiler)
 	@test -z "$$(gofmt -l $(SOURCES))" || { echo "not gofmt'd:"; gofmt -l $(SOURCES); exit 1; }
-	$(GO) vet -tags cuda ./... ./graph/cuda/cu/...
-	$(GO) tool staticcheck -tags cuda ./...
+	$(GO) vet -tags cuda,parquet ./... ./graph/cuda/cu/...
+	$(GO) tool staticcheck -tags cuda,parquet ./...
 	$(GO) vet -tags mpi ./distributed/mpi
 	@mkdir -p build
 	! GOARCH=386 $(GO) build -o /dev/null ./internal/memory 2>build/386.txt && grep -q 64_bit_only build/386.txt
@@ -205,7 +205,7 @@ release: ## build the archives of a release into dist/ (wants Linux): Linux, mac
 		machine=$$(echo $$arch | sed 's/amd64/x86_64/; s/arm64/aarch64/'); program=residua$$(echo $$os | sed -n 's/windows/.exe/p'); \
 		[ -z "$$tags" ] || cgo=1; [ -z "$$tags" ] || [ $$arch = $$host ] || cc=$$machine-linux-gnu-gcc; \
 		[ -z "$$cc" ] || command -v $$cc >/dev/null || { echo "$$t: not built: want $$cc"; continue; }; \
-		CC=$$cc GOOS=$$os GOARCH=$$arch CGO_ENABLED=$$cgo $(GO) build -trimpath -ldflags='-s -w' -tags="$$tags" -o $$dir/$$program ./cmd/residua || exit 1; \
+		CC=$$cc GOOS=$$os GOARCH=$$arch CGO_ENABLED=$$cgo $(GO) build -trimpath -ldflags='-s -w' -tags="parquet $$tags" -o $$dir/$$program ./cmd/residua || exit 1; \
 		install -m 644 LICENSE NOTICE README.md $$dir && touch -d @$$stamp $$dir/*; \
 		[ $$arch = $$host ] || start="qemu-$$machine-static -L /usr/$$machine-linux-gnu"; \
 		if [ $$os = linux ] && command -v $${start:-true} >/dev/null; then $$start $$dir/$$program version || exit 1; else echo "$$t: not started here"; fi; \
