@@ -38,8 +38,8 @@ type call struct {
 
 	Residuals bool    `yaml:"residuals" help:"list instead the residual streams: what A_res, B_up and A_down of h' = A_res h + B_up F(A_down h) are in each"`
 	Memory    bool    `yaml:"memory" help:"list instead the memory, in MB of 1e6 bytes, that training each preset takes"`
-	Fit       float64 `yaml:"fit" min:"0" max:"1e6" help:"list instead the largest batches, in sequences, that training and inference have room for in <GB> gigabytes of 1e9 bytes"`
-	Preset    string  `yaml:"preset" help:"list instead the parameters and activations of the preset <NAME>, with their shapes"`
+	Fit       float64 `yaml:"fit" min:"0" max:"1e6" help:"list instead the largest batches of training and inference in <GB> gigabytes of 1e9 bytes"`
+	Preset    string  `yaml:"preset" help:"list instead the parameters and activations of preset <NAME>, with shapes"`
 	training
 	JSON bool `yaml:"json" help:"write a JSON array, with parameters, FLOPs and bytes as whole numbers"`
 }

@@ -95,7 +95,8 @@ func (r *Report) pytorchTable() figure.Table {
 }
 
 func (r *Report) productTable() figure.Table {
-	t := figure.Table{Title: "Matrix products", Align: "lrrrr", Note: "N: an operand as it is, T: stored transposed", Header: []string{"M x K x N", "GFLOPS", "% of peak GEMM", "PyTorch's GFLOPS", "speedup"}}
+	t := figure.Table{Title: "Matrix products", Align: "lrrrr", Note: "N: an operand as it is, T: stored transposed",
+		Header: []string{"M x K x N", "GFLOPS", "% of peak GEMM", "PyTorch's GFLOPS", "speedup"}}
 	for _, p := range r.Products {
 		theirs, ratio := "-", "-"
 		if p.PyTorch > 0 {
