@@ -1,6 +1,7 @@
 // Package bench measures speed. For training it reports tokens a second, the share of the machine's
 // peak and memory, and compares them with PyTorch and JAX, and between residual designs and the
-// plain transformer. For generation it compares with Hugging Face's transformers and with llama.cpp.
+// plain transformer. For generation it compares with Hugging Face's transformers and with
+// llama.cpp.
 //
 // Each model is measured in a separate process, in which this program is started again: a program
 // that uses this package begins with
