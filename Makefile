@@ -85,8 +85,8 @@ SOURCES = $$(git ls-files '*.go')
 
 lint: ## NOTICE; workflows by actionlint; gofmt, go vet and staticcheck with the tag cuda: without it only stubs differ, and go test vets them; 32-bit processors are refused (wants a C compiler)
 	@test -z "$$(gofmt -l $(SOURCES))" || { echo "not gofmt'd:"; gofmt -l $(SOURCES); exit 1; }
-	$(GO) vet -tags cuda ./... ./graph/cuda/cu/...
-	$(GO) tool staticcheck -tags cuda ./...
+	$(GO) vet -tags cuda,parquet ./... ./graph/cuda/cu/...
+	$(GO) tool staticcheck -tags cuda,parquet ./...
 	$(GO) vet -tags mpi ./distributed/mpi
 	@mkdir -p build
 	! GOARCH=386 $(GO) build -o /dev/null ./internal/memory 2>build/386.txt && grep -q 64_bit_only build/386.txt
@@ -196,14 +196,25 @@ cross: ## build for another processor and for other systems: all packages, and o
 clean: ## remove bin/, build/ and dist/
 	rm -rf bin build dist
 
-.PHONY: site
-site: ## turn docs/ into HTML in build/site, and check its links
-	$(GO) run ./internal/site -out build/site
+RELEASE_TARGETS := linux_amd64 linux_arm64 darwin_amd64 darwin_arm64 windows_amd64 windows_arm64 linux_amd64_cuda linux_arm64_cuda
 
+# A commit gives the same bytes each time. What this machine can start, natively or by qemu-user, says its version.
 .PHONY: release
-release: ## build the archives of a release into dist/: Linux, macOS, Windows, and CUDA for Linux
-	rm -rf dist
-	$(GO) run ./internal/release -out dist
+release: ## build the archives of a release into dist/ (wants Linux): Linux, macOS, Windows, and CUDA for Linux; ONLY=linux_amd64 builds one
+	rm -rf dist && mkdir -p dist
+	@name=residua_$$(git describe --tags --always --dirty | sed s/^v//); stamp=$$(git log -1 --format=%ct); host=$$($(GO) env GOHOSTARCH); \
+	for t in $(or $(ONLY),$(RELEASE_TARGETS)); do \
+		os=$${t%%_*} arch=$$(echo $$t | cut -d_ -f2) tags=$$(echo $$t | cut -d_ -f3) cgo=0 cc= start= dir=$$(mktemp -d); \
+		machine=$$(echo $$arch | sed 's/amd64/x86_64/; s/arm64/aarch64/'); program=residua$$(echo $$os | sed -n 's/windows/.exe/p'); \
+		[ -z "$$tags" ] || cgo=1; [ -z "$$tags" ] || [ $$arch = $$host ] || cc=$$machine-linux-gnu-gcc; \
+		[ -z "$$cc" ] || command -v $$cc >/dev/null || { echo "$$t: not built: want $$cc"; continue; }; \
+		CC=$$cc GOOS=$$os GOARCH=$$arch CGO_ENABLED=$$cgo $(GO) build -trimpath -ldflags='-s -w' -tags="parquet $$tags" -o $$dir/$$program ./cmd/residua || exit 1; \
+		install -m 644 LICENSE NOTICE README.md $$dir && touch -d @$$stamp $$dir/*; \
+		[ $$arch = $$host ] || start="qemu-$$machine-static -L /usr/$$machine-linux-gnu"; \
+		if [ $$os = linux ] && command -v $${start:-true} >/dev/null; then $$start $$dir/$$program version || exit 1; else echo "$$t: not started here"; fi; \
+		if [ $$os = windows ]; then (out=$$PWD/dist/$${name}_$$t.zip && cd $$dir && TZ=UTC zip -qX9 $$out $$program LICENSE NOTICE README.md); \
+		else tar -C $$dir --format=ustar --owner=0 --group=0 --numeric-owner -cf - $$program LICENSE NOTICE README.md | gzip -9n >dist/$${name}_$$t.tar.gz; fi || exit 1; \
+		rm -r $$dir; done; cd dist && sha256sum residua_* >SHA256SUMS
 
 .PHONY: notebooks notebooks-update jupyter
 

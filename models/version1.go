@@ -33,10 +33,6 @@ func version1Keys() map[string]string {
 	}
 }
 
-// KeySinceVersion1 returns the present name of a dotted key of version 1's configs: "stream.dk" for
-// "dk"; "" for a key that has not moved.
-func KeySinceVersion1(key string) string { return version1Keys()[key] }
-
 // UnmarshalVersion reads the config of a model that was saved in a format version, of designs
 // in the zoo.
 func (z Zoo) UnmarshalVersion(version int, text []byte) (Config, error) {

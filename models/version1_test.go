@@ -61,11 +61,3 @@ func TestVersionsRefused(t *testing.T) {
 		assert.ErrorContains(t, err, row.want, row.text)
 	}
 }
-
-// TestKeySinceVersion1 checks keys that have moved, and one that has not.
-func TestKeySinceVersion1(t *testing.T) {
-	for old, now := range map[string]string{"dk": "stream.dk", "heads": "attention.heads", "ff": "feedforward.hidden", "top_k": "feedforward.top_k",
-		"mup.base_rank": "mup.base.stream.rank", "layers": "", "norm": ""} {
-		assert.Equal(t, now, models.KeySinceVersion1(old), old)
-	}
-}

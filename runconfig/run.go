@@ -208,7 +208,7 @@ func readerOf(zoo models.Zoo) settings.Reader {
 		data.MQAR{Generated: generated, Vocabulary: 256, Length: 64, Pairs: 4, Power: 0.01},
 		data.Memorization{Generated: generated, Pairs: 1024, Values: 64, Asked: 32}, data.BottleneckCopy{Generated: generated, Vocabulary: 64, Tokens: 16})
 	addKinds[Schedule](k, zoo, optim.WarmupCosine{}, optim.WarmupStableDecay{}, optim.Constant{})
-	return settings.Reader{Kinds: k, Renamed: renamed}
+	return settings.Reader{Kinds: k}
 }
 
 // addKinds adds the kinds of a section, with their defaults: those built in, and those of the
@@ -218,16 +218,6 @@ func addKinds[T settings.Kinded](k settings.Kinds, zoo models.Zoo, ours ...T) {
 	for _, kind := range append(ours, models.KindsOf[T](zoo)...) {
 		k[t] = append(k[t], layers.WithDefaults(kind))
 	}
-}
-
-// renamed returns the present name of a key in a config of version 1, "" if it has not moved.
-func renamed(key string) string {
-	if inner, ok := strings.CutPrefix(key, modelPrefix); ok {
-		if now := models.KeySinceVersion1(inner); now != "" {
-			return modelPrefix + now
-		}
-	}
-	return ""
 }
 
 // modelPrefix begins the keys of a run's model.

@@ -16,13 +16,12 @@ import (
 type decoder struct {
 	Reader
 	schema schema
-	root   reflect.Value           // the struct to store in
-	where  func(line int) string   // returns the position of a line; line 0 is the whole text
-	before *Positions              // for an assignment: the keys given before it; nil for a file
-	path   string                  // for an assignment: its key
-	at     map[string]string       // the position of each key, as in Positions
-	around []*ast.MappingValueNode // the entries of the section being read
-	later  []func() error          // work left for the end: sections that take the kind of another section
+	root   reflect.Value         // the struct to store in
+	where  func(line int) string // returns the position of a line; line 0 is the whole text
+	before *Positions            // for an assignment: the keys given before it; nil for a file
+	path   string                // for an assignment: its key
+	at     map[string]string     // the position of each key, as in Positions
+	later  []func() error        // work left for the end: sections that take the kind of another section
 }
 
 // isSet tells whether the text is the value of an assignment instead of a file.
@@ -163,7 +162,6 @@ func (d *decoder) fields(entries []*ast.MappingValueNode, key, skip string, into
 		case !v.IsValid():
 			return d.unknown(at.line, into, key, name)
 		}
-		d.around = entries
 		if !d.leadsThrough(at.key) {
 			d.given(at.line, at.key, replaces(f.Type, at.node))
 		}

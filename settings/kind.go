@@ -149,7 +149,12 @@ func (s schema) kindNames(t reflect.Type) []string {
 func (d *decoder) kindSection(at spot, v reflect.Value) error {
 	entries, ok := entriesOf(at.node)
 	if !ok {
-		return d.noSection(at, v.Type())
+		if s, _ := scalarOf(at.node); s.text != "" {
+			if _, known := d.Kinds.find(v.Type(), s.text); known { // the name of a kind alone
+				return d.refuse(at, "want a section: write %s: {%s: %s}", leafOf(at.key), KindKey, stringText(s.text))
+			}
+		}
+		return d.mismatch(at, v.Type())
 	}
 	fresh, err := d.choose(entries, at, v)
 	if err != nil {

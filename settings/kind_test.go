@@ -41,9 +41,7 @@ type drawing struct {
 }
 
 // shapes returns kinds with their own defaults: a circle has a radius of 5.
-var shapes = Reader{Kinds: Kinds{reflect.TypeFor[shape](): {circle{R: 5}, rectangle{}}}, Renamed: func(key string) string {
-	return map[string]string{"radius": "shape.r", "a": "shape.a", "b": "shape.b"}[key]
-}}
+var shapes = Reader{Kinds: Kinds{reflect.TypeFor[shape](): {circle{R: 5}, rectangle{}}}}
 
 // draw decodes a text over v, then makes assignments.
 func draw(v *drawing, text string, sets ...string) (*Positions, error) {
@@ -112,13 +110,8 @@ func TestSectionsOfAKindAreReadStrictly(t *testing.T) {
 		{"shape: {kind: circle}", "shape.rund=3", `-set: shape.rund: unknown key; did you mean "round"?`},
 		{"shape: {kind: circle}", "shape.r=x", `-set: shape.r: want an integer, got "x"`},
 
-		// keys that an earlier version had elsewhere
-		{"title: a\nradius: 3", "", "x.yaml:2: radius: unknown key: it is shape.r now"},
-		{"title: a", "radius=3", "-set: radius: unknown key: it is shape.r now"},
-		{"title: a\nshape: circle\nlast: 1", "", "x.yaml:2: shape: want a section since version 2: write shape: {kind: circle}"},
-		{"b: 3\nshape: rectangle\na: 0x10\nradius: 2\nlast: 1", "", "x.yaml:1: b: unknown key: it is shape.b now"},
-		{"shape: rectangle\na: 0x10\nradius: 2\nb: 0", "", "x.yaml:1: shape: want a section since version 2: write shape: {kind: rectangle, a: 0x10}"},
-		{"title: a", "shape=circle", "-set: shape: want a section since version 2: write shape: {kind: circle}"},
+		{"title: a\nshape: circle\nlast: 1", "", "x.yaml:2: shape: want a section: write shape: {kind: circle}"},
+		{"title: a", "shape=circle", "-set: shape: want a section: write shape: {kind: circle}"},
 
 		{"hole: {r: 3}", "", "x.yaml:1: hole: want nothing without shape, whose kind it has"},
 		{"hole: {a: 3}\nshape: {kind: circle}", "", "x.yaml:1: hole.a: unknown key of kind circle: it belongs to rectangle"},

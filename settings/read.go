@@ -32,9 +32,8 @@ import (
 // Reader holds what reading needs to know beyond the types of the fields. The zero value is ready
 // to use.
 type Reader struct {
-	Kinds   Kinds                   // the structs that sections with a kind may hold
-	Renamed func(key string) string // returns the present name of a key of an earlier version, "" if it has not moved; may be nil
-	Peek    bool                    // ignore keys that the struct does not have
+	Kinds Kinds // the structs that sections with a kind may hold
+	Peek  bool  // ignore keys that the struct does not have
 
 	schema schema // known from an earlier reading; may be empty
 }

@@ -10,15 +10,12 @@ import (
 
 // unknown returns the error for a name that is not a field of structs, which share the section
 // at key; if the section has a kind, the kind's struct comes last. The error suggests, in this
-// order: the key's present name; the kinds of the section that have the key; a similar name in
+// order: the kinds of the section that have the key; a similar name in
 // the same section; the same name in another section, or a similar one. Otherwise it lists the
 // known names.
 func (d *decoder) unknown(line int, structs []reflect.Value, key, name string) error {
 	full := joined(key, shortened(name, 60))
 	refuse := func(format string, args ...any) error { return d.errorAt(line, full, "unknown key"+format, args...) }
-	if now := d.nowCalled(full); now != "" {
-		return refuse(": it is %s now", now)
-	}
 	var here []string
 	var t reflect.Type
 	for _, v := range structs {

@@ -1,6 +1,6 @@
 // Package bench holds the commands that measure training speed on this machine: tokens a second,
 // share of the machine's peak, memory, the RMT's time compared with the transformer's, and, in the
-// same run, PyTorch, JAX and stock Gorgonia; and the speed of generation. Each measurement is a
+// same run, PyTorch and JAX; and the speed of generation. Each measurement is a
 // command of its own.
 package bench
 
@@ -39,8 +39,6 @@ func Suite(zoo models.Zoo) commandline.Suite {
 			command(&training{}, zoo, "models", "training speed and memory of models, compared with PyTorch's and JAX's", "-models quickstart -rounds 5"),
 			command(&designs{}, zoo, "zoo", "residual designs compared with the plain transformer of the same size", "-shapes byte"),
 			command(&products{}, zoo, "gemm", "matrix products alone", "-pytorch"),
-			command(&stock{}, zoo, "stock", "a transformer compared with the same one of stock Gorgonia nodes", ""),
-			command(&threads{}, zoo, "threads", "one thread compared with all", "-models rmt-46m"),
 			command(&generation{}, zoo, "generate", "how fast models of random weights read a prompt and decode greedily", "-pytorch=python3"),
 			command(&show{}, zoo, "show", "a report that -out has saved", "experiment/bench/results/zoo.json"),
 		},

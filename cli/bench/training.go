@@ -94,40 +94,6 @@ func (c *products) run(ctx context.Context, _ models.Zoo, out commandline.Output
 	return c.measure(ctx, out, bench.Options{Target: on}, &c.PyTorch, "", func(ctx context.Context, b *bench.Bench) error { return b.Products(ctx) })
 }
 
-// stock is the command that measures a model in stock Gorgonia.
-type stock struct {
-	Models []string `yaml:"models" split:"," help:"measure the transformers <A,B>; without, a small one"`
-	Steps  int      `yaml:"steps" default:"5" min:"1" help:"time <N> steps in a turn"`
-	bench.Size
-	host
-	output
-}
-
-func (c *stock) run(ctx context.Context, zoo models.Zoo, out commandline.Output) error {
-	all, err := bench.ChooseStock(zoo, c.Models, c.Size)
-	if err != nil {
-		return commandline.Flag("models", err)
-	}
-	return c.measure(ctx, out, bench.Options{Steps: c.Steps, Target: c.target()}, nil, "", ofModels(all, (*bench.Bench).Stock))
-}
-
-// threads is the command that measures the gain from more threads.
-type threads struct {
-	Models []string `yaml:"models" split:"," default:"rmt-46m,transformer-49m,byte-rmt,byte-transformer,rmt-134m,transformer-162m" help:"measure <A,B>, presets as the command models lists them"`
-	Steps  int      `yaml:"steps" default:"5" min:"1" help:"time <N> steps in a turn"`
-	bench.Size
-	host
-	output
-}
-
-func (c *threads) run(ctx context.Context, zoo models.Zoo, out commandline.Output) error {
-	all, err := bench.Choose(zoo, c.Models, c.Size)
-	if err != nil {
-		return commandline.Flag("models", err)
-	}
-	return c.measure(ctx, out, bench.Options{Steps: c.Steps, Target: c.target()}, nil, "", ofModels(all, (*bench.Bench).Threads))
-}
-
 // generation is the command that measures how fast models generate.
 type generation struct {
 	Models []string `yaml:"models" split:"," default:"gpt2-124m" help:"measure <A,B>: gpt2-124m, GPT-2's smallest shape, or presets"`

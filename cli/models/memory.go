@@ -9,12 +9,12 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// training describes the training step whose memory or time is asked for.
+// training describes the training step whose memory is asked for.
 type training struct {
-	Batch     int             `yaml:"batch" min:"1" help:"with -memory, -roofline and -scaling: train on batches of <N> sequences"`
+	Batch     int             `yaml:"batch" min:"1" help:"with -memory: train on batches of <N> sequences"`
 	Device    graph.Device    `yaml:"device" help:"with -memory: train on <DEVICE>: cuda or cpu"`
-	Precision graph.Precision `yaml:"precision" help:"with -memory and -roofline, on cuda: compute matrix products in <TYPE>: fp32, tf32 or bf16; without, tf32"`
-	Recompute graph.Recompute `yaml:"recompute" choices:"none, cheap, block" help:"with -memory and -roofline: what the backward pass computes again, <none|cheap|block>: nothing, norms and activations, or all that each block computed"`
+	Precision graph.Precision `yaml:"precision" help:"with -memory, on cuda: compute matrix products in <TYPE>: fp32, tf32 or bf16; without, tf32"`
+	Recompute graph.Recompute `yaml:"recompute" choices:"none, cheap, block" help:"with -memory: what the backward pass computes again, <none|cheap|block>: nothing, norms and activations, or all that each block computed"`
 }
 
 // presetMemory is the memory that training a preset takes, in bytes.

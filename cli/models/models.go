@@ -3,7 +3,6 @@ package models
 
 import (
 	"context"
-	"time"
 
 	"github.com/pkg/errors"
 
@@ -25,10 +24,7 @@ func Command(zoo models.Zoo) commandline.Command {
 			models -preset quickstart    # its parameters and activations
 			models -memory -batch 16 -precision bf16    # memory of training on a GPU
 			models -memory -device cpu    # on this machine
-			models -memory -fit 80 -recompute block    # the largest batches that fit into 80 GB
-			models -roofline h200 -precision bf16 -batch 32    # predicted time of a training step on a GPU
-			models -roofline h200 -precision bf16 -batch 32 -preset rmt-134m    # by op
-			models -scaling 100gbe -preset rmt-46m -step 1.5s    # predicted speed of several ranks`,
+			models -memory -fit 80 -recompute block    # the largest batches that fit into 80 GB`,
 		Notes: `
 			A run config names a preset and what differs from it: model: {preset: rmt-134m, layers: 8}.`,
 		Settings: c,
@@ -40,14 +36,10 @@ func Command(zoo models.Zoo) commandline.Command {
 type call struct {
 	zoo models.Zoo
 
-	Residuals bool          `yaml:"residuals" help:"list instead the residual streams: what A_res, B_up and A_down of h' = A_res h + B_up F(A_down h) are in each"`
-	Memory    bool          `yaml:"memory" help:"list instead the memory, in MB of 1e6 bytes, that training each preset takes"`
-	Fit       float64       `yaml:"fit" min:"0" max:"1e6" help:"list instead the largest batches of training and inference in <GB> gigabytes of 1e9 bytes"`
-	Roofline  string        `yaml:"roofline" help:"list instead the milliseconds of a training step of each preset on a <GPU>: h100, h200, a100, rtx4090 or b200"`
-	Scaling   string        `yaml:"scaling" help:"list instead the predicted speed of training -preset by 1 to 1,024 ranks over a <LINK>: 10gbe, 100gbe, shm or alpha=TIME,beta=RATE (alpha=2us,beta=12GB/s)"`
-	Step      time.Duration `yaml:"step" min:"0s" help:"with -scaling: a rank's measured time of a micro-batch of -batch sequences, <TIME>, as in 1.5s"`
-	Preset    string        `yaml:"preset" help:"list instead the parameters and activations of preset <NAME>, with shapes; with -roofline, the time of each op"`
-	Seq       int           `yaml:"seq" min:"0" max:"2147483647" help:"with -roofline and -scaling: train on sequences of <N> tokens; 0: the preset's"`
+	Residuals bool    `yaml:"residuals" help:"list instead the residual streams: what A_res, B_up and A_down of h' = A_res h + B_up F(A_down h) are in each"`
+	Memory    bool    `yaml:"memory" help:"list instead the memory, in MB of 1e6 bytes, that training each preset takes"`
+	Fit       float64 `yaml:"fit" min:"0" max:"1e6" help:"list instead the largest batches of training and inference in <GB> gigabytes of 1e9 bytes"`
+	Preset    string  `yaml:"preset" help:"list instead the parameters and activations of preset <NAME>, with shapes"`
 	training
 	JSON bool `yaml:"json" help:"write a JSON array, with parameters, FLOPs and bytes as whole numbers"`
 }
@@ -60,10 +52,6 @@ func (c *call) run(_ context.Context, out commandline.Output) error {
 		return c.runFit(out)
 	case c.Memory:
 		return c.runMemory(out)
-	case c.Roofline != "":
-		return c.runRoofline(out)
-	case c.Scaling != "":
-		return c.runScaling(out)
 	}
 	presets, err := c.presets()
 	if err != nil {

@@ -77,9 +77,9 @@ func TestModelsTable(t *testing.T) {
 
 // TestFits120Columns: what is printed fits a terminal of 120 columns.
 func TestFits120Columns(t *testing.T) {
-	all := []string{"", "-residuals", "-roofline h200 -preset rmt-134m", "-preset rmt-134m"}
+	all := []string{"", "-residuals", "-preset rmt-134m"}
 	if longtest.Enabled() {
-		all = append(all, "-memory", "-memory -device cpu", "-fit 80", "-roofline h200") // of every preset
+		all = append(all, "-memory", "-memory -device cpu", "-fit 80") // of every preset
 	}
 	for _, args := range all {
 		got := clitest.Call(Command(models.Standard()), strings.Fields(args)...)

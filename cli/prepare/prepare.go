@@ -10,7 +10,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/data"
-	"github.com/residua-go/residua/data/parquet"
+	"github.com/residua-go/residua/data/formats"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/internal/memory"
@@ -28,7 +28,8 @@ func Command() commandline.Command {
 			prepare -tokenizer gpt2 -dedupe -out corpora/web 'web/*.parquet' more.jsonl.zst notes`,
 		Notes: `
 			PATH is a file, a folder, a glob, or goroot: the source of Go's standard library. Files of text are
-			documents; so are the lines of .jsonl files and the rows of .parquet files. .gz and .zst are read, too.
+			documents; so are the lines of .jsonl files and the rows of .parquet files, which a
+			release's programs read and those built with -tags parquet. .gz and .zst are read, too.
 
 			After an interrupt, a kill or a full disk the same call goes on and writes the same bytes. A folder
 			without meta.json is unfinished. docs/data.md has the format and the speed.`,
@@ -89,7 +90,7 @@ func (c *call) options() (o data.PrepareOptions, err error) {
 	}
 	o = data.PrepareOptions{
 		Options: data.Options{
-			Source: data.Files{Separator: c.Separator}, Paths: c.Paths, Formats: []data.Format{parquet.Format()},
+			Source: data.Files{Separator: c.Separator}, Paths: c.Paths, Formats: formats.All(),
 			Tokenizer: c.Tokenizer, Split: c.Split, TextField: c.TextField, Threads: c.Threads, Memory: memory.Available(),
 		},
 		Dir: c.Out, ShardTokens: c.ShardTokens, Dedupe: c.Dedupe, SampleBytes: c.Sample << 20, SaveEvery: c.SaveEvery, Restart: c.Restart,

@@ -11,7 +11,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/data"
-	"github.com/residua-go/residua/data/parquet"
+	"github.com/residua-go/residua/data/formats"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/internal/memory"
@@ -67,7 +67,7 @@ func promptOf(corpus *data.Corpus) string {
 func (c *call) prepare(ctx context.Context, out commandline.Output) error {
 	p, err := data.NewPreparation(ctx, data.PrepareOptions{
 		Options: data.Options{
-			Source: data.Files{}, Paths: []string{c.Data}, Formats: []data.Format{parquet.Format()},
+			Source: data.Files{}, Paths: []string{c.Data}, Formats: formats.All(),
 			Tokenizer: "bytes", Split: "none", TextField: "text", Threads: c.Threads, Memory: memory.Available(),
 		},
 		Dir: c.textFolder(),

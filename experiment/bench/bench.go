@@ -1,7 +1,7 @@
 // Package bench measures speed. For training it reports tokens a second, the share of the machine's
-// peak and memory, and compares them with PyTorch, JAX and stock Gorgonia, with one thread, and
-// between residual designs and the plain transformer. For generation it compares with Hugging
-// Face's transformers and with llama.cpp.
+// peak and memory, and compares them with PyTorch and JAX, and between residual designs and the
+// plain transformer. For generation it compares with Hugging Face's transformers and with
+// llama.cpp.
 //
 // Each model is measured in a separate process, in which this program is started again: a program
 // that uses this package begins with
@@ -250,33 +250,6 @@ func (b *Bench) Baselines(ctx context.Context, chosen []Workload) error {
 	}, func(w Workload, own *worker, others []*worker) {
 		b.keepModel(chosen, w, own)
 		b.report.PyTorch = append(b.report.PyTorch, newPyTorchResult(w, own, modes, others))
-	})
-}
-
-// Threads compares one thread with all threads. It fills Report.Threads.
-func (b *Bench) Threads(ctx context.Context, chosen []Workload) error {
-	b.beginModels(chosen, Workload.stepFLOPs)
-	return b.against(ctx, chosen, " by threads", func(w Workload) []job {
-		single := b.job(residua, w)
-		single.Target = Target{Threads: 1}
-		return []job{single, b.job(residua, w)}
-	}, func(w Workload, one *worker, all []*worker) {
-		if all[0].ok() {
-			b.report.Threads = append(b.report.Threads, newThreadsResult(w, b.o.Target.Threads, one, all[0]))
-		}
-	})
-}
-
-// Stock compares transformers with the same models built from stock Gorgonia nodes. It fills
-// Report.Stock.
-func (b *Bench) Stock(ctx context.Context, chosen []Workload) error {
-	b.beginModels(chosen, Workload.stepFLOPs)
-	return b.against(ctx, chosen, " compared with stock Gorgonia", func(w Workload) []job {
-		return []job{b.job(residua, w), b.job(stock, w)}
-	}, func(w Workload, own *worker, others []*worker) {
-		if others[0].ok() {
-			b.report.Stock = append(b.report.Stock, newStockResult(w, own, others[0]))
-		}
 	})
 }
 

@@ -79,7 +79,7 @@ func (j job) compiled() bool { return j.peer != nil && j.Implementation != llama
 func (b *Bench) job(implementation string, w Workload) job {
 	j := job{Implementation: implementation, Name: w.Name, Batch: w.Batch, ZLoss: w.ZLoss, Optim: w.Optim, Text: w.Text, Target: b.o.Target, config: w.Spec.Config}
 	switch implementation {
-	case residua, stock, generation:
+	case residua, generation:
 	case jaxOnXLA:
 		j.peer = b.o.JAX
 	case llamaCPP:

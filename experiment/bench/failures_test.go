@@ -95,13 +95,11 @@ func TestJobsAreServed(t *testing.T) {
 		require.NoError(t, err)
 		return inProcess(j.title(), func(in io.Reader, out io.Writer) { runJob(models.Standard(), string(text), in, out) })
 	})
-	small, err := ChooseStock(models.Standard(), nil, Size{Seq: 8})
-	require.NoError(t, err)
-	require.NoError(t, b.Stock(context.Background(), small))
+	require.NoError(t, b.Models(context.Background(), chosen(t, "byte-transformer")))
 	require.NoError(t, b.Report().Err())
-	require.Len(t, saved.Stock, 1)
-	assert.Equal(t, 6, saved.Stock[0].Residua.Steps)
-	assert.Positive(t, saved.Stock[0].Stock.TokensPS)
+	require.Len(t, saved.Models, 1)
+	assert.Equal(t, 6, saved.Models[0].Steps)
+	assert.Positive(t, saved.Models[0].TokensPS)
 }
 
 // TestOneModelThatFails at its start or between its turns: the others are measured, and the error

@@ -42,7 +42,6 @@ const (
 // The implementations in this program.
 const (
 	residua    = "residua"
-	stock      = "stock"
 	generation = "generation"
 )
 
@@ -60,12 +59,10 @@ func newImplementation(name string, w Workload, on Target) (implementation, erro
 	switch name {
 	case residua:
 		return newResidua(w, on)
-	case stock:
-		return newStock(w)
 	case generation:
 		return newGeneration(w, on)
 	}
-	return nil, errors.Errorf("implementation %q: want %s, %s or %s", name, residua, stock, generation)
+	return nil, errors.Errorf("implementation %q: want %s or %s", name, residua, generation)
 }
 
 // implementationName returns the name of an implementation in tables, pictures and messages.
@@ -78,8 +75,6 @@ func implementationName(name string) string {
 		return "Residua"
 	case jaxOnXLA:
 		return "JAX"
-	case stock:
-		return "stock Gorgonia"
 	case Eager:
 		return "PyTorch eager"
 	case Compiled:

@@ -16,8 +16,6 @@ type Report struct {
 	Models     []ModelResult      `json:"models,omitempty"`
 	Sizes      []SizeResult       `json:"sizes,omitempty"`
 	PyTorch    []PyTorchResult    `json:"pytorch,omitempty"`
-	Threads    []ThreadsResult    `json:"threads_scaling,omitempty"`
-	Stock      []StockResult      `json:"stock,omitempty"`
 	Products   []ProductResult    `json:"gemm,omitempty"`
 	Designs    []DesignResult     `json:"zoo,omitempty"`
 	Generation []GenerationResult `json:"generation,omitempty"`
@@ -169,39 +167,6 @@ func newPyTorchResult(w Workload, own *worker, modes []string, baselines []*work
 
 // activations returns the part of a peak above weights, gradients and moments.
 func activations(peak, parameters int) float64 { return float64(peak - stateBytes*parameters) }
-
-// ThreadsResult is a workload on one thread and on all.
-type ThreadsResult struct {
-	Name    string  `json:"name"`
-	Threads int     `json:"threads"`
-	One     Timing  `json:"one"`
-	All     Timing  `json:"all"`
-	Speedup float64 `json:"speedup"`
-}
-
-func newThreadsResult(w Workload, threads int, one, all *worker) ThreadsResult {
-	r := ThreadsResult{Name: w.Name, Threads: threads, One: newTiming(w, one), All: newTiming(w, all)}
-	r.Speedup = r.One.StepSeconds / r.All.StepSeconds
-	return r
-}
-
-// StockResult compares Residua with stock Gorgonia.
-type StockResult struct {
-	Name       string  `json:"name"`
-	Batch      int     `json:"batch"`
-	Seq        int     `json:"seq"`
-	Parameters int     `json:"parameters"`
-	Residua    Timing  `json:"ours"`
-	Stock      Timing  `json:"stock"`
-	Speedup    float64 `json:"speedup"`
-}
-
-func newStockResult(w Workload, own, theirs *worker) StockResult {
-	r := StockResult{Name: w.Name, Batch: w.Batch, Seq: w.Spec.Seq, Parameters: own.facts.Parameters,
-		Residua: newTiming(w, own), Stock: newTiming(w, theirs)}
-	r.Speedup = r.Stock.StepSeconds / r.Residua.StepSeconds
-	return r
-}
 
 // sameParameters returns an error if two models have different numbers of parameters; it ignores a
 // worker that has failed.

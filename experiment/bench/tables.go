@@ -10,8 +10,7 @@ import (
 // Tables returns the report's tables, in the order in which they are measured.
 func (r *Report) Tables() []figure.Table {
 	var tables []figure.Table
-	for _, t := range []figure.Table{r.modelTable(), r.sizeTable(), r.pytorchTable(), r.threadsTable(), r.stockTable(), r.productTable(), r.designTable(),
-		r.generationTable()} {
+	for _, t := range []figure.Table{r.modelTable(), r.sizeTable(), r.pytorchTable(), r.productTable(), r.designTable(), r.generationTable()} {
 		if len(t.Rows) > 0 {
 			tables = append(tables, t)
 		}
@@ -91,27 +90,6 @@ func (r *Report) pytorchTable() figure.Table {
 	}
 	if r.Machine.GPU != "" {
 		t.Note += "\n" + gpuNote
-	}
-	return t
-}
-
-func (r *Report) threadsTable() figure.Table {
-	if len(r.Threads) == 0 {
-		return figure.Table{}
-	}
-	t := figure.Table{Title: "Threads", Align: "lrrr", Header: []string{"model", "1: ms/step", fmt.Sprintf("%d: ms/step", r.Threads[0].Threads), "speedup"}}
-	for _, s := range r.Threads {
-		t.Row(s.Name, milliseconds(s.One), milliseconds(s.All), fmt.Sprintf("%.2fx", s.Speedup))
-	}
-	return t
-}
-
-func (r *Report) stockTable() figure.Table {
-	t := figure.Table{Title: "Compared with stock Gorgonia", Align: "lllrrrr",
-		Header: []string{"model", "batch x seq", "implementation", "tokens/s", "ms/step", "peak MB", "speedup"}}
-	for _, s := range r.Stock {
-		t.Row(s.Name, size(s.Batch, s.Seq), implementationName(residua), whole(s.Residua.TokensPS), milliseconds(s.Residua), megabytes(s.Residua.PeakBytes), "")
-		t.Row("", "", implementationName(stock), whole(s.Stock.TokensPS), milliseconds(s.Stock), megabytes(s.Stock.PeakBytes), fmt.Sprintf("%.1fx", s.Speedup))
 	}
 	return t
 }

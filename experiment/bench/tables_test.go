@@ -63,12 +63,6 @@ func TestSizesAreComparedATokenEach(t *testing.T) {
 
 func TestReportAsText(t *testing.T) {
 	r := fakeReport(t)
-	chosen, err := Choose(models.Standard(), []string{"rmt-46m"}, Size{})
-	require.NoError(t, err)
-	r.Threads = []ThreadsResult{newThreadsResult(chosen[0], 2, fake(1, 1, 1.9), fake(1, 1, 1))}
-	small, err := ChooseStock(models.Standard(), nil, Size{})
-	require.NoError(t, err)
-	r.Stock = []StockResult{newStockResult(small[0], fake(7, 0, 0.002), fake(7, 0, 0.09))}
 	shape := productShape{M: 32, K: 65536, N: 48, TA: true}
 	r.Products = []ProductResult{newProductResult(shape, shape.flops()/200e9, shape.flops()/80e9)}
 	r.shares()
@@ -97,19 +91,6 @@ rmt-46m  Residua             2048     1000             84%     1020
 
 speedup, activation memory: Residua's over that implementation's, where activation memory is the peak less 16 bytes a parameter
 (weight, gradient, AdamW's moments); Residua's step clips the gradient, the others' do not
-
-Threads
-
-model    1: ms/step  2: ms/step  speedup
--------  ----------  ----------  -------
-rmt-46m        1900        1000    1.90x
-
-Compared with stock Gorgonia
-
-model              batch x seq  implementation  tokens/s  ms/step  peak MB  speedup
------------------  -----------  --------------  --------  -------  -------  -------
-small-transformer  4 x 32       Residua            64000     2.00        -
-                                stock Gorgonia      1422    90.00        -    45.0x
 
 Matrix products
 

@@ -39,7 +39,10 @@ func (w Workload) plain() string {
 	return w.Preset.Baseline
 }
 
-// zLoss is the z-loss coefficient of all workloads except those of stock Gorgonia.
+// byteVocab is the size of a vocabulary of 256 bytes and BOS.
+const byteVocab = 257
+
+// zLoss is the z-loss coefficient of all workloads.
 const zLoss = 1e-4
 
 // newWorkload makes a workload from a preset, with rows of seq tokens and z-loss. Unless its

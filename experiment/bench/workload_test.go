@@ -58,9 +58,7 @@ func requireTravels(t *testing.T, w Workload) {
 func TestJobsTravel(t *testing.T) {
 	chosen, err := Choose(models.Standard(), nil, Size{})
 	require.NoError(t, err)
-	small, err := ChooseStock(models.Standard(), nil, Size{})
-	require.NoError(t, err)
-	for _, w := range append(chosen, small...) {
+	for _, w := range chosen {
 		requireTravels(t, w)
 	}
 	_, err = job{Model: json.RawMessage(`{"layers": 1, "stream": {"kind": "tensor"}}`)}.workload(models.Standard())
@@ -92,27 +90,4 @@ func TestGroupsPutSizesTogether(t *testing.T) {
 		all = append(all, names(g))
 	}
 	assert.Equal(t, [][]string{{"byte-transformer", "byte-rmt", "quickstart-mhc"}, {"rmt-46m"}, {"rmt-206m"}, {"mhc-162m", "highway-191m"}}, all)
-}
-
-// TestStockTrainsTransformers: other models are refused, and transformers for which the stock graph
-// is not built.
-func TestStockTrainsTransformers(t *testing.T) {
-	chosen, err := Choose(models.Standard(), nil, Size{})
-	require.NoError(t, err)
-	for _, w := range chosen {
-		assert.Equal(t, w.plain() == w.Preset.Name, isTransformer(w.Spec), w.Name)
-	}
-	for _, change := range []func(c *models.Config){
-		func(c *models.Config) { c.Bias = true },
-		func(c *models.Config) { c.TieEmbeddings = true },
-		func(c *models.Config) { c.Norm = models.NormRMS },
-		func(c *models.Config) { c.Attention.Positions = models.PositionsALiBi },
-		func(c *models.Config) { c.Attention.InverseLayerScaling = false },
-	} {
-		c := chosen[1].Spec.Config
-		change(&c)
-		spec, err := c.Resolve()
-		require.NoError(t, err)
-		assert.False(t, isTransformer(spec))
-	}
 }

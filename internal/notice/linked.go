@@ -16,11 +16,11 @@ func licences() (map[string][]string, error) {
 	const work = `{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{"\t"}}{{.Dir}}{{"\t"}}{{$.Dir}}{{end}}{{end}}` +
 		`{{if eq .ImportPath "unsafe"}}Go's runtime and library{{"\t"}}{{.Root}}{{"\t"}}{{.Root}}{{end}}`
 	found := map[string][]string{}
-	for _, build := range []string{ // make cross, make cuda and make gpu-check
-		"GOOS=linux GOARCH=amd64 go list ./cmd/...",
-		"GOOS=darwin GOARCH=arm64 go list ./cmd/...",
-		"GOOS=windows GOARCH=amd64 go list ./cmd/...",
-		"GOOS=linux GOARCH=amd64 go list -tags=cuda ./cmd/...",
+	for _, build := range []string{ // of a release, and of make gpu-check
+		"GOOS=linux GOARCH=amd64 go list -tags=parquet ./cmd/...",
+		"GOOS=darwin GOARCH=arm64 go list -tags=parquet ./cmd/...",
+		"GOOS=windows GOARCH=amd64 go list -tags=parquet ./cmd/...",
+		"GOOS=linux GOARCH=amd64 go list -tags=cuda,parquet ./cmd/...",
 		"GOOS=linux GOARCH=amd64 go list -tags=cuda -test ./graph/... ./models ./trainer ./internal/tapemachine",
 	} {
 		list := exec.Command("env", slices.Insert(strings.Fields(build), 4, "-deps", "-f", work)...)

@@ -1,13 +1,16 @@
-package main
+// Package release tests what a release consists of: its archives, and go install of its version.
+package release
 
 import (
-	"archive/zip"
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/module"
@@ -16,36 +19,35 @@ import (
 	"github.com/residua-go/residua/internal/longtest"
 )
 
-// TestArchives: archives made at the same time from the same files have the same bytes; they
-// contain no folders, and programs in them are executable.
+// TestArchives: a commit's archive has the same bytes each time; it contains no folders, and the
+// program in it is executable.
 func TestArchives(t *testing.T) {
-	dir := t.TempDir()
-	program := filepath.Join(dir, "residua.exe")
-	require.NoError(t, os.WriteFile(program, []byte("a program"), 0o600))
-	stamp := time.Unix(1700000000, 0).UTC()
-	for name, write := range map[string]func(string, []string, time.Time) error{"a.tar.gz": writeTar, "a.zip": writeZip} {
-		var first []byte
-		for range 2 {
-			path := filepath.Join(t.TempDir(), name)
-			require.NoError(t, write(path, []string{program, "main.go"}, stamp))
-			text, err := os.ReadFile(path)
-			require.NoError(t, err)
-			if first != nil {
-				require.Equal(t, first, text)
-			}
-			first = text
-		}
+	if !longtest.Exhaustive() || runtime.GOOS != "linux" {
+		t.Skip("builds a program twice, in minutes, with Linux's tools")
 	}
-	archive := filepath.Join(dir, "a.zip")
-	require.NoError(t, writeZip(archive, []string{program, "main.go"}, stamp))
-	r, err := zip.OpenReader(archive)
+	clone := filepath.Join(t.TempDir(), "clone")
+	require.NoError(t, exec.Command("git", "clone", "-q", "../..", clone).Run())
+	var archives [2][]byte
+	for i := range archives {
+		build := exec.Command("make", "release", "ONLY=linux_"+runtime.GOARCH)
+		build.Dir = clone
+		out, err := build.CombinedOutput()
+		require.NoError(t, err, string(out))
+		found, err := filepath.Glob(filepath.Join(clone, "dist", "*.tar.gz"))
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		archives[i], err = os.ReadFile(found[0])
+		require.NoError(t, err)
+	}
+	require.Equal(t, archives[0], archives[1])
+	unzipped, err := gzip.NewReader(bytes.NewReader(archives[0]))
 	require.NoError(t, err)
-	defer r.Close()
-	require.Equal(t, "residua.exe", r.File[0].Name)
-	require.Equal(t, os.FileMode(0o755), r.File[0].Mode())
-	require.Equal(t, os.FileMode(0o644), r.File[1].Mode())
-	require.Error(t, writeTar(filepath.Join(dir, "b.tar.gz"), []string{"missing"}, stamp))
-	require.NoFileExists(t, filepath.Join(dir, "b.tar.gz"))
+	names, r := map[string]int64{}, tar.NewReader(unzipped)
+	for h, err := r.Next(); err != io.EOF; h, err = r.Next() {
+		require.NoError(t, err)
+		names[h.Name] = h.Mode
+	}
+	require.Equal(t, map[string]int64{"residua": 0o755, "LICENSE": 0o644, "NOTICE": 0o644, "README.md": 0o644}, names)
 }
 
 // TestInstalled: go install of a released version works without go.work; with the tag cuda it fails
@@ -93,10 +95,4 @@ func TestInstalled(t *testing.T) {
 	require.Error(t, err)
 	require.Contains(t, out, "clone_cuda.go:7:12: pattern vendor/only_in_a_clone/see_docs_cuda.md: no matching files found")
 	require.NotContains(t, out, "cuda.h")
-}
-
-func TestTooOldWine(t *testing.T) {
-	for version, want := range map[string]bool{"wine-8.0 (Debian 8.0~repack-4)": true, "wine-9.0": false, "wine-10.2": false, "qemu-aarch64 version 7.2.22": false, "": false} {
-		require.Equal(t, want, tooOldWine(version), version)
-	}
 }

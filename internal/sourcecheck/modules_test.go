@@ -85,14 +85,15 @@ func TestProgramsHoldNoBrowser(t *testing.T) {
 	require.NotContains(t, string(out), "chromedp")
 }
 
-// TestOnlyPrepareReadsParquet: programs with a model inside, and train, do not link the Parquet
-// library.
+// TestOnlyPrepareReadsParquet: the Parquet library is linked with its tag alone, into the program
+// that prepares text, neither into train nor into programs with a model inside.
 func TestOnlyPrepareReadsParquet(t *testing.T) {
 	of := func(packages ...string) string {
 		out, err := exec.Command("go", append([]string{"list", "-deps"}, packages...)...).Output()
 		require.NoError(t, err)
 		return string(out)
 	}
-	require.Contains(t, of("../../cmd/residua"), "parquet-go")
-	require.NotContains(t, of("../../cmd/train", "../../pretrained", "../../models", "../../examples/embedded"), "parquet-go")
+	require.Contains(t, of("-tags=parquet", "../../cmd/residua"), "parquet-go")
+	require.NotContains(t, of("../../cmd/residua"), "parquet-go")
+	require.NotContains(t, of("-tags=parquet", "../../cmd/train", "../../pretrained", "../../models", "../../examples/embedded"), "parquet-go")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pkg/errors"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -135,4 +137,31 @@ ptxas info    : Used 12 registers, used 0 barriers
 	require.Len(t, rows, 2)
 	assert.Equal(t, usage{128, 256, 56}, rows["read_bf16"].usage[1])
 	assert.Equal(t, usage{registers: 12}, rows["fill_f32"].usage[1])
+}
+
+// parse reads the table, and the version of ptxas that made it.
+func parse(file string) (version string, rows []row, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", nil, errors.WithStack(err)
+	}
+	for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		if strings.HasPrefix(line, "#") {
+			_, version, _ = strings.Cut(line, "ptxas ")
+			version, _, _ = strings.Cut(version, ". ")
+			continue
+		}
+		if line == columns {
+			continue
+		}
+		var r row
+		u, l := &r.usage, &r.loads
+		_, err := fmt.Sscanf(line, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d", &r.kernel, &u[0].registers, &u[0].shared, &u[0].spills,
+			&u[1].registers, &u[1].shared, &u[1].spills, &l.wide, &l.narrow, &l.local)
+		if err != nil {
+			return "", nil, errors.Wrapf(err, "%s:%d", file, i+1)
+		}
+		rows = append(rows, r)
+	}
+	return version, rows, nil
 }

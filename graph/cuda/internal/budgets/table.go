@@ -2,10 +2,7 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
-
-	"github.com/pkg/errors"
 )
 
 // row holds the resources of one kernel.
@@ -37,31 +34,4 @@ func format(version string, rows []row) string {
 		fmt.Fprintf(&text, "\t%d\t%d\t%d\n", r.loads.wide, r.loads.narrow, r.loads.local)
 	}
 	return text.String()
-}
-
-// parse reads the table, and the version of ptxas that made it.
-func parse(file string) (version string, rows []row, err error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return "", nil, errors.WithStack(err)
-	}
-	for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
-		if strings.HasPrefix(line, "#") {
-			_, version, _ = strings.Cut(line, "ptxas ")
-			version, _, _ = strings.Cut(version, ". ")
-			continue
-		}
-		if line == columns {
-			continue
-		}
-		var r row
-		u, l := &r.usage, &r.loads
-		_, err := fmt.Sscanf(line, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d", &r.kernel, &u[0].registers, &u[0].shared, &u[0].spills,
-			&u[1].registers, &u[1].shared, &u[1].spills, &l.wide, &l.narrow, &l.local)
-		if err != nil {
-			return "", nil, errors.Wrapf(err, "%s:%d", file, i+1)
-		}
-		rows = append(rows, r)
-	}
-	return version, rows, nil
 }
