@@ -14,7 +14,7 @@ import (
 
 // GGUF is the content of a GGUF file in memory.
 type GGUF struct {
-	Values  map[string]any // metadata: uint64, int64, float64, bool or string; of a list, its length as a uint64
+	Values  map[string]any // metadata: uint64, int64, float64, bool or string; of a list, []string or []float64
 	Tensors []Tensor       // float32
 }
 
@@ -46,31 +46,56 @@ type ggufPlace struct {
 	offset int64
 }
 
-func decodeGGUF(in io.ReaderAt, size int64) (*GGUF, error) {
-	r := &ggufReader{bufio.NewReader(io.NewSectionReader(in, 0, size)), size}
+// ReadGGUFValues reads the metadata of a GGUF file.
+func ReadGGUFValues(path string) (map[string]any, error) {
+	in, size, err := regular.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	values, _, err := newGGUFReader(in, size).values()
+	return values, errors.Wrap(err, path)
+}
+
+func newGGUFReader(in io.ReaderAt, size int64) *ggufReader {
+	return &ggufReader{bufio.NewReader(io.NewSectionReader(in, 0, size)), size}
+}
+
+// values reads up to the end of the metadata, and returns it and the number of tensors.
+func (r *ggufReader) values() (values map[string]any, tensors uint64, err error) {
 	magic, err := r.bytes(4)
 	if err != nil || string(magic) != "GGUF" {
-		return nil, damagedf("want a GGUF file, got another kind")
+		return nil, 0, damagedf("want a GGUF file, got another kind")
 	}
 	version, err := r.number(4)
 	if err == nil && version != 2 && version != 3 {
-		return nil, errors.Errorf("want version 2 or 3 of GGUF, got %d", version)
+		return nil, 0, errors.Errorf("want version 2 or 3 of GGUF, got %d", version)
 	}
 	tensors, err1 := r.number(8)
 	entries, err2 := r.number(8)
 	if err := firstOf(err, err1, err2); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	g := &GGUF{Values: map[string]any{}}
+	values = map[string]any{}
 	for range entries {
 		key, err := r.text()
 		if err == nil {
-			g.Values[key], err = r.value()
+			values[key], err = r.value()
 		}
 		if err != nil {
-			return nil, errors.WithMessage(err, "metadata")
+			return nil, 0, errors.WithMessage(err, "metadata")
 		}
 	}
+	return values, tensors, nil
+}
+
+func decodeGGUF(in io.ReaderAt, size int64) (*GGUF, error) {
+	r := newGGUFReader(in, size)
+	values, tensors, err := r.values()
+	if err != nil {
+		return nil, err
+	}
+	g := &GGUF{Values: values}
 	var places []ggufPlace
 	for range tensors {
 		p, err := r.place()
@@ -124,10 +149,18 @@ func (r *ggufReader) bytes(n uint64) ([]byte, error) {
 
 // number reads an unsigned number of n bytes.
 func (r *ggufReader) number(n uint64) (uint64, error) {
-	b, err := r.bytes(n)
-	var whole [8]byte
-	copy(whole[:], b)
-	return binary.LittleEndian.Uint64(whole[:]), err
+	if n > uint64(max(0, r.rest)) {
+		_, err := r.bytes(n)
+		return 0, err
+	}
+	r.rest -= int64(n)
+	whole, err := r.in.Peek(int(n))
+	number := uint64(0)
+	for i, b := range whole {
+		number |= uint64(b) << (8 * i)
+	}
+	_, _ = r.in.Discard(len(whole))
+	return number, errors.WithStack(err)
 }
 
 func (r *ggufReader) text() (string, error) {
@@ -161,7 +194,7 @@ func ggufSize(kind uint64) uint64 {
 	return sizes[kind]
 }
 
-// value reads a value; of a list it only keeps the length.
+// value reads a value.
 func (r *ggufReader) value() (any, error) {
 	kind, err := r.number(4)
 	if err != nil {
@@ -196,32 +229,46 @@ func (r *ggufReader) scalar(kind uint64) (any, error) {
 	return n, err
 }
 
-// list passes over a list and returns its length.
+// list reads a list of texts, or of numbers, which become float64.
 func (r *ggufReader) list() (any, error) {
-	kind, err := r.number(4)
-	if err != nil {
+	kind, err1 := r.number(4)
+	n, err2 := r.number(8)
+	if err := firstOf(err1, err2); err != nil {
 		return nil, err
 	}
-	n, err := r.number(8)
-	if err != nil {
-		return nil, err
+	least := ggufSize(kind) // bytes of an element
+	if kind == uint64(ggufString) {
+		least = 8
 	}
-	if kind != uint64(ggufString) {
-		if ggufSize(kind) == 0 || n > uint64(r.rest) {
-			return nil, damagedf("want a list of at most %d numbers or texts, got %d of type %d", r.rest, n, kind)
-		}
-		return n, r.skip(n * ggufSize(kind))
+	if least == 0 || n > uint64(r.rest)/least {
+		return nil, damagedf("want a list of numbers or texts in the file's last %d bytes, got %d of type %d: truncated or damaged", r.rest, n, kind)
 	}
-	for range n {
-		length, err := r.number(8)
-		if err == nil {
-			err = r.skip(length)
+	if kind == uint64(ggufString) {
+		texts := make([]string, n)
+		for i := range texts {
+			var err error
+			if texts[i], err = r.text(); err != nil {
+				return nil, err
+			}
 		}
+		return texts, nil
+	}
+	numbers := make([]float64, n)
+	for i := range numbers {
+		v, err := r.scalar(kind)
 		if err != nil {
 			return nil, err
 		}
+		switch v := v.(type) {
+		case uint64:
+			numbers[i] = float64(v)
+		case int64:
+			numbers[i] = float64(v)
+		case float64:
+			numbers[i] = v
+		}
 	}
-	return n, nil
+	return numbers, nil
 }
 
 // place reads the description of a tensor.

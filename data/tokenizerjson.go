@@ -15,7 +15,9 @@ const (
 )
 
 // IsTokenizerFile tells whether NewTokenizer takes a name for the path of a file.
-func IsTokenizerFile(name string) bool { return strings.HasSuffix(name, ".json") }
+func IsTokenizerFile(name string) bool {
+	return strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ggufEnding)
+}
 
 // tokenizerJSON holds the parts of a tokenizer.json that affect how text is encoded.
 type tokenizerJSON struct {
@@ -34,7 +36,8 @@ type tokenizerJSON struct {
 		IgnoreMerges bool              `json:"ignore_merges"`
 	} `json:"model"`
 
-	named bool // special tokens are known by their names alone, as in a folder with a vocab.json
+	named bool                // special tokens are known by their names alone, as in a folder with a vocab.json
+	said  map[string]specials // what a GGUF file says about special tokens; nil: files of the folder say it
 }
 
 // step is a part of a tokenizer.json that has a type.
@@ -42,7 +45,7 @@ type step struct {
 	Type string `json:"type"`
 }
 
-// readTokenizer reads the tokenizer.json of a Hugging Face folder, or its vocab.json: a byte-level
+// readTokenizer reads the tokenizer.json of a Hugging Face folder, its vocab.json or a GGUF file: a byte-level
 // BPE that splits text as GPT-2 (possibly with single digits), Llama 3, Qwen or o200k do, or a BPE
 // of characters that writes spaces as SentencePiece does, with tokens for the bytes of others.
 // readSpecial says which tokens begin and end texts. Special tokens written in a text are plain

@@ -79,6 +79,14 @@ type SpecialIDs struct {
 	Pad *int32  `json:"pad,omitempty"`
 }
 
+// named returns BOS, if it is known, and the ids that end texts.
+func (s SpecialIDs) named() []int32 {
+	if s.BOS == nil {
+		return s.EOS
+	}
+	return append([]int32{*s.BOS}, s.EOS...)
+}
+
 // ReadSpecialIDs returns the ids that the files of a model's Hugging Face folder give.
 func ReadSpecialIDs(folder string) (SpecialIDs, error) {
 	files, err := readSpecials(folder)
@@ -103,7 +111,10 @@ func ReadSpecialIDs(folder string) (SpecialIDs, error) {
 // tokenizer_config.json has add_bos_token true, or, without that key, if the tokenizer.json puts
 // BOS before a text.
 func (file *tokenizerJSON) readSpecial(folder string, t *bpeTokenizer) error {
-	files, err := readSpecials(folder)
+	files, err := file.said, error(nil)
+	if files == nil {
+		files, err = readSpecials(folder)
+	}
 	if err != nil {
 		return err
 	}
