@@ -17,7 +17,7 @@ const endOfText = "<|endoftext|>"
 // endOfText, which is the special token BOS there. Of the tokenizer in a GGUF file it is what
 // NewTokenizer reads.
 func TokenizerJSON(name string) ([]byte, error) {
-	if strings.HasSuffix(name, ggufEnding) {
+	if IsGGUF(name) {
 		text, _, err := readGGUFTokenizer(name)
 		return text, err
 	}

@@ -10,9 +10,6 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// ggufEnding ends the names of GGUF files, which may have a tokenizer.
-const ggufEnding = ".gguf"
-
 // The types of tokens in GGUF files.
 const (
 	GGUFNormal      = 1

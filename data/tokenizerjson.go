@@ -15,9 +15,10 @@ const (
 )
 
 // IsTokenizerFile tells whether NewTokenizer takes a name for the path of a file.
-func IsTokenizerFile(name string) bool {
-	return strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ggufEnding)
-}
+func IsTokenizerFile(name string) bool { return strings.HasSuffix(name, ".json") || IsGGUF(name) }
+
+// IsGGUF tells whether NewTokenizer takes a name for the path of a GGUF file.
+func IsGGUF(name string) bool { return strings.HasSuffix(name, ".gguf") }
 
 // tokenizerJSON holds the parts of a tokenizer.json that affect how text is encoded.
 type tokenizerJSON struct {

@@ -39,7 +39,7 @@ func VocabFiles(path string) []string {
 // TokenizerFiles lists the names of the files in the folder of a tokenizer's file that affect how
 // it reads text and where texts begin and end; only those of VocabFiles must exist.
 func TokenizerFiles(path string) []string {
-	if strings.HasSuffix(path, ggufEnding) {
+	if IsGGUF(path) {
 		return VocabFiles(path)
 	}
 	return append(VocabFiles(path), modelConfig, generationConfig, tokenizerConfig, specialMap, addedFile)
@@ -159,7 +159,7 @@ func readTokenizerFile(path string) (file tokenizerJSON, sum []byte, err error) 
 		return file, v.sum.Sum(nil), err
 	}
 	var text []byte
-	if strings.HasSuffix(path, ggufEnding) {
+	if IsGGUF(path) {
 		var said specials
 		text, said, err = readGGUFTokenizer(path)
 		file.said = map[string]specials{tokenizerConfig: said}

@@ -1,6 +1,7 @@
 package pretrained_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,7 +18,7 @@ func peoplesInGGUF(t *testing.T) map[string]*pretrained.Model {
 	plain := func(c *models.Config) { c.Attention.Kind = nil }
 	blocks := func(c *models.Config) { // llama.cpp's windows, and its scale
 		s := c.Attention.Kind.(layers.SlidingAttention)
-		s.Window, c.Attention.Scale = 8, 0
+		s.Window, c.Attention.Scale = 8, 1/math.Sqrt(8)
 		if c.Layers, s.Layers = 4, []int{0, 2}; s.RopeBase != 0 {
 			c.Layers, s.Layers = 6, []int{0, 1, 2, 3, 4}
 		}
