@@ -16,13 +16,14 @@ type pieceRule struct {
 	whole      bool   // a piece that is a token becomes that token, whatever the merges
 	characters bool   // a BPE of characters, as SentencePiece's, which does not cut
 	prepends   bool   // with a space put before a text
+	begins     bool   // BOS is put before a text, unless a file says otherwise
 }
 
 // pieceRules lists the rules of BPEs of bytes.
 func pieceRules() []pieceRule {
 	return []pieceRule{
 		{names: "gpt-2 phi-2 mpt jais"}, {names: "olmo", nfc: true}, {names: "smollm starcoder refact command-r", digits: true},
-		{names: "llama-bpe llama3 llama-v3", pattern: llama3Pattern, whole: true}, {names: "dbrx smaug-bpe", pattern: llama3Pattern},
+		{names: "llama-bpe llama3 llama-v3", pattern: llama3Pattern, whole: true, begins: true}, {names: "dbrx smaug-bpe", pattern: llama3Pattern},
 		{names: "qwen2", pattern: qwenPattern, nfc: true}, {names: "stablelm2 deepseek-r1-qwen", pattern: qwenPattern}, {names: "gpt-4o", pattern: o200kPattern},
 	}
 }
@@ -58,7 +59,7 @@ func (file tokenizerJSON) pieces() string {
 	name := ""
 	for _, r := range pieceRules() {
 		first, _, _ := strings.Cut(r.names, " ")
-		own.names = r.names
+		own.names, own.begins = r.names, r.begins
 		if own == r || name == "" && own.pattern == r.pattern && own.digits == r.digits {
 			name = first
 		}

@@ -43,7 +43,7 @@ func keysOf(t testing.TB, path string) map[string]any {
 		case v.Added[id]:
 			types[id] = GGUFUserDefined
 		case file.Model.ByteFallback && len(word) == 1 && len(token) == 6:
-			types[id] = GGUFByte
+			types[id] = 6
 		default:
 			types[id] = GGUFNormal
 		}
@@ -116,9 +116,9 @@ func nasty(t testing.TB) (texts []string) {
 // characters without a token become bytes, and absent keys have llama.cpp's defaults.
 func TestScoresOfGGUF(t *testing.T) {
 	tokens, scores := []string{"<unk>", "<s>", "</s>"}, make([]float32, 3)
-	types := []int32{GGUFUnknown, GGUFControl, GGUFControl}
+	types := []int32{2, GGUFControl, GGUFControl}
 	for b := range 256 {
-		tokens, scores, types = append(tokens, "<0x"+strings.ToUpper(string("0123456789abcdef"[b>>4])+string("0123456789abcdef"[b&15]))+">"), append(scores, 0), append(types, GGUFByte)
+		tokens, scores, types = append(tokens, "<0x"+strings.ToUpper(string("0123456789abcdef"[b>>4])+string("0123456789abcdef"[b&15]))+">"), append(scores, 0), append(types, 6)
 	}
 	for i, token := range []string{"▁", "a", "b", "ab", "▁a", "bb", "unused"} {
 		tokens, scores, types = append(tokens, token), append(scores, []float32{-10, -11, -12, -1, -2, -3, 0}[i]), append(types, GGUFNormal)
@@ -144,9 +144,9 @@ func TestTokenizersOfGGUFRefuses(t *testing.T) {
 	for want, change := range map[string]func(keys map[string]any){
 		`tokenizer.ggml.model: want gpt2 or llama, got "t5"`:                                              func(keys map[string]any) { keys["model"] = "t5" },
 		`tokenizer.ggml.pre: want gpt-2, llama-bpe, qwen2 or another rule that is known, got "chameleon"`: func(keys map[string]any) { keys["model"], keys["pre"] = "gpt2", "chameleon" },
-		`tokenizer.ggml.tokens: want 1 to 1048576 tokens, got 0`:                                          func(keys map[string]any) { delete(keys, "tokens"); delete(keys, "token_type") },
-		`tokenizer.ggml.token_type: want a number for each of 1000 tokens, got 1`:                         func(keys map[string]any) { keys["token_type"] = []int32{1} },
-		`tokenizer.ggml.scores: want a number for each token, got none`:                                   func(keys map[string]any) { delete(keys, "scores") },
+		`tokenizer.ggml: want 1 to 1048576 tokens, and a token_type for each, got 0 and 0`:                func(keys map[string]any) { delete(keys, "tokens"); delete(keys, "token_type") },
+		`tokenizer.ggml: want 1 to 1048576 tokens, and a token_type for each, got 1000 and 1`:             func(keys map[string]any) { keys["token_type"] = []int32{1} },
+		`tokenizer.ggml.scores: want one for each of 1000 tokens, got 0`:                                  func(keys map[string]any) { delete(keys, "scores") },
 		`added_tokens: want the token 5000 of config.json that begins documents`:                          func(keys map[string]any) { keys["bos_token_id"] = uint32(5000) },
 		`model.vocab: want a token <0x00> to <0xFF> for each byte, got 255`:                               func(keys map[string]any) { keys["tokens"].([]string)[7] = "seven" },
 	} {

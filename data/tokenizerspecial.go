@@ -79,14 +79,6 @@ type SpecialIDs struct {
 	Pad *int32  `json:"pad,omitempty"`
 }
 
-// named returns BOS, if it is known, and the ids that end texts.
-func (s SpecialIDs) named() []int32 {
-	if s.BOS == nil {
-		return s.EOS
-	}
-	return append([]int32{*s.BOS}, s.EOS...)
-}
-
 // ReadSpecialIDs returns the ids that the files of a model's Hugging Face folder give.
 func ReadSpecialIDs(folder string) (SpecialIDs, error) {
 	files, err := readSpecials(folder)
