@@ -59,7 +59,8 @@ func readGGUFTokenizer(path string) ([]byte, specials, error) {
 	case model == "llama":
 		space, given := metadata["tokenizer.ggml.add_space_prefix"].(bool)
 		first := int32(1)
-		rule, after, ids.BOS = pieceRule{characters: true, prepends: space || !given, begins: true}, nil, cmp.Or(ids.BOS, &first)
+		rule, after = pieceRule{characters: true, prepends: space || !given, begins: true}, json.RawMessage("null")
+		ids.BOS = cmp.Or(ids.BOS, &first)
 		if ids.EOS == nil {
 			ids.EOS = []int32{2}
 		}

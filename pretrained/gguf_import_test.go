@@ -3,6 +3,7 @@ package pretrained_test
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/pretrained"
 )
 
@@ -76,4 +78,43 @@ func TestImportGGUFRefuses(t *testing.T) {
 	c[4] = 9
 	refused(c, "want version 2 or 3 of GGUF, got 9")
 	refused(bytes.ReplaceAll(whole, []byte("llama"), []byte("lhama")), `general.architecture: want one of [gpt2 llama qwen3 qwen2 gptneox gemma2 gemma3 olmo2 smollm3 granite phi3], got "lhama"`)
+}
+
+// TestTokenizersOfGGUFModels: a model that is exported as GGUF with a tokenizer reads texts as
+// before, and so does what that is exported to, with the ids that begin and end texts.
+func TestTokenizersOfGGUFModels(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("..", "testdata", "tokenizers", "neox", "expected.json"))
+	require.NoError(t, err)
+	var cases [][]any
+	require.NoError(t, json.Unmarshal(content, &cases))
+	for name, folder := range map[string]string{"neox": "tokenizers/neox", "o200k": "tokenizers/o200k", "smollm": "reference/tokenizer/gpt2-digits", "llama3": "reference/tokenizer/llama3", "qwen": "reference/tokenizer/qwen"} {
+		c := ours()["llama"]
+		c.Vocab = 1003 // some ids have no token
+		m := made(t, c, filepath.Join("..", "testdata", filepath.FromSlash(folder), "tokenizer.json"))
+		pad := int32(1001)
+		m.Special.Pad = &pad
+		gguf, again, renamed := filepath.Join(t.TempDir(), "model.gguf"), filepath.Join(t.TempDir(), "again.gguf"), filepath.Join(t.TempDir(), "model.bin")
+		require.NoError(t, exportAs(m, "gguf", gguf, pretrained.ExportOptions{}))
+		back := open(t, gguf)
+		require.NoError(t, exportAs(back, "gguf", again, pretrained.ExportOptions{}))
+		_, hf := exported(t, back)
+		for _, other := range []*pretrained.Model{back, open(t, again), hf} {
+			require.Empty(t, other.Source.Warnings, name)
+			own, err := m.Tokenizer()
+			require.NoError(t, err)
+			theirs, err := other.Tokenizer()
+			require.NoError(t, err)
+			require.Equal(t, []any{own.BOS(), data.EOS(own), data.AddsBOS(own)}, []any{theirs.BOS(), data.EOS(theirs), data.AddsBOS(theirs)}, name)
+			require.Equal(t, m.Special, other.Special)
+			for _, c := range cases {
+				want := own.Encode(nil, c[0].(string))
+				require.Equal(t, want, theirs.Encode(nil, c[0].(string)), "%s: %q", name, c[0])
+				require.Equal(t, own.Decode(want), theirs.Decode(want), name)
+			}
+		}
+		require.NoError(t, os.Rename(again, renamed))
+		unread := open(t, renamed)
+		require.Contains(t, unread.Source.Warnings[0], "data.tokenizer: want one of bytes, gpt2 or the path of a tokenizer.json, got")
+		require.NotNil(t, unread.Special.BOS)
+	}
 }
