@@ -96,7 +96,8 @@ func decodeGGUF(in io.ReaderAt, size int64) (*GGUF, error) {
 		return nil, err
 	}
 	g := &GGUF{Values: values}
-	var places []ggufPlace
+	const least = 24 // bytes of a place
+	places := make([]ggufPlace, 0, min(tensors, uint64(r.rest)/least))
 	for range tensors {
 		p, err := r.place()
 		if err != nil {
@@ -109,7 +110,8 @@ func decodeGGUF(in io.ReaderAt, size int64) (*GGUF, error) {
 		align = int64(a)
 	}
 	start := (size - r.rest + align - 1) / align * align
-	total := int64(0)
+	total, buf := int64(0), make([]byte, chunkBytes)
+	g.Tensors = make([]Tensor, 0, len(places))
 	for _, p := range places {
 		n, elements := p.size()
 		if p.offset < 0 || n > size-start || p.offset > size-start-n {
@@ -118,7 +120,7 @@ func decodeGGUF(in io.ReaderAt, size int64) (*GGUF, error) {
 		if total += n; total > size { // tensors that overlap
 			return nil, damagedf("tensors of more bytes than the file's %d", size)
 		}
-		if p.Data, err = p.kind.decode(io.NewSectionReader(in, start+p.offset, n), elements); err != nil {
+		if p.Data, err = p.kind.decode(io.NewSectionReader(in, start+p.offset, n), elements, buf); err != nil {
 			return nil, errors.Wrapf(err, "tensor %q", p.Name)
 		}
 		g.Tensors = append(g.Tensors, p.Tensor)
@@ -324,22 +326,27 @@ func (p ggufPlace) size() (bytes int64, elements int) {
 	return 2 * int64(min(elements, math.MaxInt/8)), elements
 }
 
-// decode reads elements of the type.
-func (k GGUFType) decode(r io.Reader, elements int) ([]float32, error) {
-	buf := make([]byte, chunkBytes)
-	types := map[GGUFType]DType{GGUFF32: F32, GGUFF16: F16, GGUFBF16: BF16}
-	if d, ok := types[k]; ok {
-		data := make([]float32, elements)
-		return data, readData(r, d, data, elements*d.Size(), buf)
+// decode reads elements of the type, by way of buf.
+func (k GGUFType) decode(r io.Reader, elements int, buf []byte) ([]float32, error) {
+	data := make([]float32, elements)
+	switch k {
+	case GGUFF32:
+		return data, readData(r, F32, data, 4*elements, buf)
+	case GGUFF16:
+		return data, readData(r, F16, data, 2*elements, buf)
+	case GGUFBF16:
+		return data, readData(r, BF16, data, 2*elements, buf)
 	}
-	data, in := make([]float32, elements), bufio.NewReader(r)
-	for at := 0; at < elements; at += Q8Block {
-		if _, err := io.ReadFull(in, buf[:q8Bytes]); err != nil {
+	for at := 0; at < elements; {
+		blocks := buf[:min(len(buf)/q8Bytes, (elements-at)/Q8Block)*q8Bytes]
+		if _, err := io.ReadFull(r, blocks); err != nil {
 			return nil, errors.WithStack(err)
 		}
-		scale := fromFloat16(binary.LittleEndian.Uint16(buf))
-		for i, q := range buf[2:q8Bytes] {
-			data[at+i] = scale * float32(int8(q))
+		for ; len(blocks) > 0; blocks, at = blocks[q8Bytes:], at+Q8Block {
+			scale := fromFloat16(binary.LittleEndian.Uint16(blocks))
+			for i, q := range blocks[2:q8Bytes] {
+				data[at+i] = scale * float32(int8(q))
+			}
 		}
 	}
 	return data, nil
