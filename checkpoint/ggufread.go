@@ -46,15 +46,15 @@ type ggufPlace struct {
 	offset int64
 }
 
-// ReadGGUFValues reads the metadata of a GGUF file.
-func ReadGGUFValues(path string) (map[string]any, error) {
+// ReadGGUFValues reads the metadata of a GGUF file, and returns the file's size.
+func ReadGGUFValues(path string) (values map[string]any, size int64, err error) {
 	in, size, err := regular.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer in.Close()
-	values, _, err := newGGUFReader(in, size).values()
-	return values, errors.Wrap(err, path)
+	values, _, err = newGGUFReader(in, size).values()
+	return values, size, errors.Wrap(err, path)
 }
 
 func newGGUFReader(in io.ReaderAt, size int64) *ggufReader {

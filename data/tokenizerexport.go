@@ -174,7 +174,7 @@ const addedFormat = `{"id": %d, "content": %s, "single_word": false, "lstrip": f
 // pairs returns the merges, in order, of a BPE whose tokens' ids are their ranks: each token of
 // several bytes is the union of the two parts that the earlier merges leave of it.
 func (m *merges) pairs(words []string) [][2]string {
-	pairs := [][2]string{}
+	pairs := make([][2]string, 0, len(words))
 	for id, word := range words {
 		if len(word) < 2 {
 			continue

@@ -48,7 +48,7 @@ func GGUFSpecialIDs(metadata map[string]any) (ids SpecialIDs) {
 // characters (llama), whose merges follow from the tokens' scores. Keys that are absent have
 // llama.cpp's defaults.
 func readGGUFTokenizer(path string) ([]byte, specials, error) {
-	metadata, err := checkpoint.ReadGGUFValues(path)
+	metadata, size, err := checkpoint.ReadGGUFValues(path)
 	if err != nil {
 		return nil, specials{}, err
 	}
@@ -72,7 +72,7 @@ func readGGUFTokenizer(path string) ([]byte, specials, error) {
 	if adds, given := metadata["tokenizer.ggml.add_bos_token"].(bool); given {
 		rule.begins = adds
 	}
-	v, err := ggufVocabulary(metadata, ids)
+	v, err := ggufVocabulary(metadata, ids, size)
 	if err == nil && rule.characters {
 		v.Merges, err = v.scoredMerges(ggml[[]float64](metadata, "scores"))
 	}
@@ -87,9 +87,17 @@ func readGGUFTokenizer(path string) ([]byte, specials, error) {
 }
 
 // ggufVocabulary returns the tokens and merges. Tokens that begin or end texts are special.
-func ggufVocabulary(metadata map[string]any, ids SpecialIDs) (v TokenVocabulary, err error) {
+// Models have more weights for each.
+func ggufVocabulary(metadata map[string]any, ids SpecialIDs, file int64) (v TokenVocabulary, err error) {
 	v.Tokens, v.Merges = ggml[[]string](metadata, "tokens"), append([]string{}, ggml[[]string](metadata, "merges")...)
 	types := ggml[[]float64](metadata, "token_type")
+	size := 0 // about what they take here, over 30
+	for _, text := range slices.Concat(v.Tokens, v.Merges) {
+		size += 16 + len(text)
+	}
+	if most := 1<<20 + file/4; int64(size) > most {
+		return v, errors.Errorf("tokenizer.ggml: want tokens and merges of at most %d bytes, with 16 for each, in a file of %d, got %d", most, file, size)
+	}
 	if n := len(v.Tokens); n == 0 || n > maxTokenizerIDs || len(types) != n && types != nil {
 		return v, errors.Errorf("tokenizer.ggml: want 1 to %d tokens, and a token_type for each, got %d and %d", maxTokenizerIDs, n, len(types))
 	}
@@ -120,19 +128,21 @@ func (v TokenVocabulary) scoredMerges(scores []float64) (all []string, err error
 	if len(scores) < len(v.Tokens) {
 		return nil, errors.Errorf("tokenizer.ggml.scores: want one for each of %d tokens, got %d", len(v.Tokens), len(scores))
 	}
-	var order []int // of ids
+	order := make([]int, 0, len(v.Tokens)) // of ids
 	for id, token := range v.Tokens {
 		if token != "" && !v.Special[id] && !v.Added[id] {
 			order = append(order, id)
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	m, words := merges{characters: true, ids: map[string]int32{}}, make([]string, len(order))
+	m, words := merges{characters: true, ids: make(map[string]int32, len(order))}, make([]string, len(order))
 	for rank, id := range order {
 		words[rank] = v.Tokens[id]
 		m.ids[words[rank]] = int32(rank)
 	}
-	for _, pair := range m.pairs(words) {
+	pairs := m.pairs(words)
+	all = make([]string, 0, len(pairs))
+	for _, pair := range pairs {
 		all = append(all, pair[0]+" "+pair[1])
 	}
 	return all, nil

@@ -2,9 +2,12 @@ package data
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/internal/fuzztest"
 )
 
 // ggufWith writes a GGUF file without tensors that has these keys tokenizer.ggml.NAME.
@@ -155,5 +159,51 @@ func TestTokenizersOfGGUFRefuses(t *testing.T) {
 		_, err := NewTokenizer(ggufWith(t, keys))
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "\n")
+	}
+}
+
+// TestHostileTokenizersOfGGUF: tokenizers of many tokens, long ones, or many merges take no more
+// memory than their size justifies.
+func TestHostileTokenizersOfGGUF(t *testing.T) {
+	const size = 5 << 20
+	spm, bpe := keysOf(t, filepath.Join("..", "testdata", "tokenizers", "llama", "tokenizer.json")), keysOf(t, filepath.Join("..", "testdata", "tokenizers", "neox", "tokenizer.json"))
+	more := func(keys map[string]any, token func(i int) string, n int) map[string]any {
+		all := maps.Clone(keys)
+		tokens := slices.Clone(keys["tokens"].([]string))
+		for i := range n {
+			tokens = append(tokens, token(i))
+		}
+		all["tokens"] = tokens
+		delete(all, "token_type")
+		if keys["scores"] != nil {
+			all["scores"] = make([]float32, len(tokens))
+		}
+		return all
+	}
+	short := func(i int) string { return strconv.FormatInt(int64(i), 36) }
+	long := func(i int) string { return strings.Repeat("a", 60000+i) }
+	rising := func(i int) string { return strings.Repeat("a", i) }
+	merges := maps.Clone(bpe)
+	merges["merges"] = slices.Repeat([]string{"a b"}, size/11)
+	few := maps.Clone(bpe)
+	few["merges"] = slices.Repeat([]string{"a b"}, 60_000)
+	for name, keys := range map[string]map[string]any{
+		"short": more(spm, short, size/16), "long": more(spm, long, size/60000), "rising": more(spm, rising, 3000), "short, bytes": more(bpe, short, size/16), "merges": merges,
+		"as many as a file may have": more(spm, short, 60_000), "as long": more(spm, rising, 1600), "as many, bytes": more(bpe, short, 60_000), "as many merges": few,
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := ggufWith(t, keys)
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			fuzztest.Bounded(t, int(info.Size()), func() {
+				_, err := NewTokenizer(path)
+				fuzztest.OneLine(t, err)
+				if strings.HasPrefix(name, "as ") {
+					require.NoError(t, err)
+				} else {
+					require.ErrorContains(t, err, "tokenizer.ggml: want tokens and merges of at most")
+				}
+			})
+		})
 	}
 }
