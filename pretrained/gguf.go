@@ -165,7 +165,7 @@ func (a Architecture) ggufTensors(m *Model) ([]checkpoint.Tensor, error) {
 // ggufLayout returns the layout of a GGUF file.
 func (a Architecture) ggufLayout(spec models.Spec) layout {
 	l := a.layout(spec)
-	l.GainsLess1 = false
+	l.GainsLess1, l.from = false, "the metadata"
 	for i := range l.rows {
 		r := &l.rows[i]
 		r.theirs = r.gguf

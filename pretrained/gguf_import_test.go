@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/internal/fuzztest"
 	"github.com/residua-go/residua/pretrained"
 )
 
@@ -117,4 +118,55 @@ func TestTokenizersOfGGUFModels(t *testing.T) {
 		require.Contains(t, unread.Source.Warnings[0], "data.tokenizer: want one of bytes, gpt2 or the path of a tokenizer.json, got")
 		require.NotNil(t, unread.Special.BOS)
 	}
+}
+
+// TestBadGGUFModels: in the files of every class a tensor that is missing or has another shape is
+// named, and sizes in the metadata that the tensors have not are refused without memory for them.
+func TestBadGGUFModels(t *testing.T) {
+	for name, m := range peoplesInGGUF(t) {
+		path := filepath.Join(t.TempDir(), "model.gguf")
+		require.NoError(t, exportAs(m, "gguf", path, pretrained.ExportOptions{}))
+		whole, err := os.ReadFile(path)
+		require.NoError(t, err)
+		refused := func(content []byte, want string) {
+			t.Helper()
+			require.NoError(t, os.WriteFile(path, content, 0o600))
+			fuzztest.Bounded(t, len(content), func() {
+				_, err := pretrained.Open(path)
+				require.ErrorContains(t, err, want, name)
+				fuzztest.OneLine(t, err)
+			})
+		}
+		refused(bytes.ReplaceAll(whole, []byte("blk.1.ffn_down.weight"), []byte("blk.1.ffn_xxxx.weight")), `tensor "blk.1.ffn_down.weight": want it for the model of the metadata, the file has none`)
+		arch := parseGGUF(t, path0(t, whole)).metadata["general.architecture"].(string)
+		for _, key := range []string{"feed_forward_length", "block_count", "embedding_length", "attention.head_count", "attention.head_count_kv", "attention.key_length", "context_length", "rope.dimension_count"} {
+			at := bytes.Index(whole, []byte(arch+"."+key))
+			if at < 0 {
+				continue // GPT-NeoX has no size of heads
+			}
+			for _, n := range []uint32{1, 1 << 16, 1<<31 - 1, 1<<32 - 1} {
+				content := bytes.Clone(whole)
+				binary.LittleEndian.PutUint32(content[at+len(arch)+1+len(key)+4:], n)
+				if key == "feed_forward_length" && n == 1 {
+					refused(content, "want shape ")
+					continue
+				}
+				require.NoError(t, os.WriteFile(path, content, 0o600))
+				fuzztest.Bounded(t, len(content), func() {
+					_, err := pretrained.Open(path)
+					fuzztest.OneLine(t, err)
+					if key != "context_length" && key != "rope.dimension_count" && n > 1 {
+						require.Error(t, err, "%s: %s", name, key)
+					}
+				})
+			}
+		}
+	}
+}
+
+// path0 writes a file and returns its path.
+func path0(t *testing.T, content []byte) string {
+	path := filepath.Join(t.TempDir(), "whole.gguf")
+	require.NoError(t, os.WriteFile(path, content, 0o600))
+	return path
 }
