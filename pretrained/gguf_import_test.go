@@ -88,10 +88,10 @@ func TestTokenizersOfGGUFModels(t *testing.T) {
 	require.NoError(t, err)
 	var cases [][]any
 	require.NoError(t, json.Unmarshal(content, &cases))
-	for name, folder := range map[string]string{"neox": "tokenizers/neox", "o200k": "tokenizers/o200k", "smollm": "reference/tokenizer/gpt2-digits", "llama3": "reference/tokenizer/llama3", "qwen": "reference/tokenizer/qwen"} {
+	for name, folder := range splitters() {
 		c := ours()["llama"]
 		c.Vocab = 1003 // some ids have no token
-		m := made(t, c, filepath.Join("..", "testdata", filepath.FromSlash(folder), "tokenizer.json"))
+		m := made(t, c, folder)
 		pad := int32(1001)
 		m.Special.Pad = &pad
 		gguf, again, renamed := filepath.Join(t.TempDir(), "model.gguf"), filepath.Join(t.TempDir(), "again.gguf"), filepath.Join(t.TempDir(), "model.bin")
