@@ -44,8 +44,8 @@ func GGUFSpecialIDs(metadata map[string]any) (ids SpecialIDs) {
 }
 
 // readGGUFTokenizer returns the tokenizer of a GGUF file as a tokenizer.json, and its special
-// tokens. It is a BPE of bytes (gpt2) that cuts text by one of pieceRules, or a SentencePiece BPE of
-// characters (llama), whose merges follow from the tokens' scores. Keys that are absent have
+// tokens. It is a BPE of bytes (gpt2) that cuts text by one of pieceRules, or a SentencePiece BPE
+// of characters (llama), whose merges follow from the tokens' scores. Keys that are absent have
 // llama.cpp's defaults.
 func readGGUFTokenizer(path string) ([]byte, specials, error) {
 	metadata, size, err := checkpoint.ReadGGUFValues(path)

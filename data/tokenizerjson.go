@@ -46,11 +46,11 @@ type step struct {
 	Type string `json:"type"`
 }
 
-// readTokenizer reads the tokenizer.json of a Hugging Face folder, its vocab.json or a GGUF file: a byte-level
-// BPE that splits text as GPT-2 (possibly with single digits), Llama 3, Qwen or o200k do, or a BPE
-// of characters that writes spaces as SentencePiece does, with tokens for the bytes of others.
-// readSpecial says which tokens begin and end texts. Special tokens written in a text are plain
-// text.
+// readTokenizer reads the tokenizer.json of a Hugging Face folder, its vocab.json or a GGUF file: a
+// byte-level BPE that splits text as GPT-2 (possibly with single digits), Llama 3, Qwen or o200k
+// do, or a BPE of characters that writes spaces as SentencePiece does, with tokens for the bytes of
+// others. readSpecial says which tokens begin and end texts. Special tokens written in a text are
+// plain text.
 func readTokenizer(path string) (*bpeTokenizer, tokenizerJSON, error) {
 	file, sum, err := readTokenizerFile(path)
 	t := bpeTokenizer{name: path, file: sum}

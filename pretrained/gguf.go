@@ -27,8 +27,9 @@ type GGUFForm struct {
 
 // ggufKeys is the table of metadata: a key after the architecture's name; the field that configKey
 // calls ours or, after =, the key of config.json that has it; and what it is in GGUF: an integer
-// (i), a float (f), a bool (b), a text that is written if it is not the class's default (s), or a key
-// that is read but not written (-). An architecture has those whose fields are in its own table.
+// (i), a float (f), a bool (b), a text that is written if it is not the class's default (s), or a
+// key that is read but not written (-). An architecture has those whose fields are in its own
+// table.
 const ggufKeys = `context_length           seq                   i
 embedding_length                 stream.d_model        i
 feed_forward_length              feedforward.hidden    i
@@ -262,7 +263,7 @@ func (a Architecture) ggufValues(spec models.Spec) (all []checkpoint.GGUFEntry, 
 	return all, nil
 }
 
-// ggufTokenizer appends the tokenizer. Ids of the model that the tokenizer lacks become data.GGUFUnused
+// ggufTokenizer appends the tokenizer. Ids of the model that the tokenizer lacks become unused
 // tokens, [unusedN].
 func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntry, error) {
 	t, err := m.Tokenizer()

@@ -32,8 +32,9 @@ func (gguf) Recognises(path string) bool {
 	return err == nil && string(lead[:]) == "GGUF"
 }
 
-// Import reads the file of an architecture that is written as GGUF, too, whose tensors are F32, F16,
-// BF16 or Q8_0. If its tokenizer is not one that is read, prompts are token ids, with a warning.
+// Import reads the file of an architecture that is written as GGUF, too, whose tensors are F32,
+// F16, BF16 or Q8_0. If its tokenizer is not one that is read, prompts are token ids, with a
+// warning.
 func (gguf) Import(zoo models.Zoo, path string) (*Model, error) {
 	file, err := checkpoint.ReadGGUF(path)
 	if err != nil {
@@ -105,8 +106,8 @@ func ggufConfig(zoo models.Zoo, file *checkpoint.GGUF) (a Architecture, config [
 	return a, config, errors.WithStack(err)
 }
 
-// ggufPositions sets what several keys say together: the sizes of heads, the part of one that turns,
-// the scale of attention, and scaled positions.
+// ggufPositions sets what several keys say together: the sizes of heads, the part of one that
+// turns, the scale of attention, and scaled positions.
 func ggufPositions(c map[string]any, arch string, values map[string]any, windows bool) error {
 	number := func(key string) float64 {
 		n, _ := values[arch+"."+key].(uint64)

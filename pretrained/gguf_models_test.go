@@ -27,8 +27,9 @@ func peoplesInGGUF(t *testing.T) map[string]*pretrained.Model {
 	for _, f := range filledModels(t) {
 		change, known := map[string]func(c *models.Config){
 			"qwen2": plain, "gpt_neox": plain, "gpt_neox-serial": func(c *models.Config) { c.TieEmbeddings, c.Gelu = false, models.GeluTanh }, "gemma2": blocks, "gemma3_text": blocks, "olmo2": plain, "granite": plain,
-			"llama-biases": plain, "phi3": plain,
-			"smollm3": func(c *models.Config) { c.Layers, c.Attention.NoRope = 4, []int{3} },
+			"llama-biases": plain,
+			"phi3":         func(c *models.Config) { c.Attention.Kind, c.Attention.RopePart = nil, 0.5 },
+			"smollm3":      func(c *models.Config) { c.Layers, c.Attention.NoRope = 4, []int{3} },
 		}[f.name]
 		if !known {
 			continue
