@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -314,30 +315,17 @@ func (f *TorchFile) elements(v torchTensor, elements int, span int64) (any, erro
 
 // gathered returns the entries of a view in order.
 func gathered(data any, v torchTensor, elements int) any {
-	switch data := data.(type) {
-	case []float32:
-		return gather(data, v, elements)
-	case []float64:
-		return gather(data, v, elements)
-	case []int32:
-		return gather(data, v, elements)
-	case []int64:
-		return gather(data, v, elements)
-	}
-	return gather(data.([]uint8), v, elements)
-}
-
-func gather[E any](data []E, v torchTensor, elements int) []E {
-	out := make([]E, elements)
-	for i := range out {
+	from := reflect.ValueOf(data)
+	out := reflect.MakeSlice(from.Type(), elements, elements)
+	for i := range elements {
 		at, rest := int64(0), i
 		for axis := len(v.shape) - 1; axis >= 0; axis-- {
 			at += int64(rest%v.shape[axis]) * v.strides[axis]
 			rest /= v.shape[axis]
 		}
-		out[i] = data[at]
+		out.Index(i).Set(from.Index(int(at)))
 	}
-	return out
+	return out.Interface()
 }
 
 // ReadTorch reads the tensors of a file that torch.save wrote of a model's state_dict(), or of an

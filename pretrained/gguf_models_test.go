@@ -26,7 +26,7 @@ func peoplesInGGUF(t *testing.T) map[string]*pretrained.Model {
 	}
 	for _, f := range filledModels(t) {
 		change, known := map[string]func(c *models.Config){
-			"qwen2": plain, "gpt_neox": plain, "gpt_neox-serial": func(c *models.Config) { c.TieEmbeddings, c.Gelu = false, models.GeluTanh }, "gemma2": blocks, "gemma3_text": blocks, "olmo2": plain, "granite": plain,
+			"qwen2": plain, "gpt_neox": plain, "gpt_neox-serial": func(c *models.Config) { c.TieEmbeddings, c.Gelu = false, models.GeluTanh }, "gemma2": blocks, "gemma3_text": blocks, "gemma3_text-scaled": blocks, "olmo2": plain, "granite": plain,
 			"llama-biases": plain,
 			"phi3":         func(c *models.Config) { c.Attention.Kind, c.Attention.RopePart = nil, 0.5 },
 			"smollm3":      func(c *models.Config) { c.Layers, c.Attention.NoRope = 4, []int{3} },
@@ -39,6 +39,6 @@ func peoplesInGGUF(t *testing.T) map[string]*pretrained.Model {
 		c.Vocab, c.Init, c.InitStd = 257, models.InitLeCun, 0
 		all[f.name] = made(t, c, "bytes")
 	}
-	require.Len(t, all, 10)
+	require.Len(t, all, 11)
 	return all
 }
