@@ -192,12 +192,13 @@ func (a Architecture) ggufLayout(spec models.Spec) layout {
 	return l
 }
 
-// ggufMetadata returns what llama.cpp needs to know about the model.
+// ggufMetadata returns what llama.cpp needs to know about the model. By some names of models it
+// looks for tokens, and fails if there are none.
 func (m *Model) ggufMetadata(a Architecture, o ExportOptions) ([]checkpoint.GGUFEntry, error) {
 	c, kind, arch := m.Spec, ggufTypeNamed(o.Type), a.GGUF.name(a)
 	entry := func(key string, value any) checkpoint.GGUFEntry { return checkpoint.GGUFEntry{Key: key, Value: value} }
 	all := []checkpoint.GGUFEntry{
-		entry("general.architecture", arch), entry("general.name", "residua "+arch), entry("general.file_type", kind.file), entry(arch+".vocab_size", uint32(c.Vocab)),
+		entry("general.architecture", arch), entry("general.name", "residua"), entry("general.file_type", kind.file), entry(arch+".vocab_size", uint32(c.Vocab)),
 	}
 	if kind.elements == checkpoint.GGUFQ8 {
 		all = append(all, entry("general.quantization_version", uint32(2)))
