@@ -3,8 +3,6 @@ package pretrained
 import (
 	"cmp"
 	"encoding/json"
-	"io"
-	"os"
 	"strconv"
 
 	"github.com/pkg/errors"
@@ -21,16 +19,7 @@ import (
 func (gguf) Wants() string { return "a GGUF file" }
 
 // Recognises tells whether the file begins as a GGUF file does.
-func (gguf) Recognises(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	var lead [4]byte
-	_, err = io.ReadFull(f, lead[:])
-	return err == nil && string(lead[:]) == "GGUF"
-}
+func (gguf) Recognises(path string) bool { return begins(path, "GGUF") }
 
 // Import reads the file of an architecture that is written as GGUF, too, whose tensors are F32,
 // F16, BF16 or Q8_0. If its tokenizer is not one that is read, prompts are token ids, with a
