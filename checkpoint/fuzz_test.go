@@ -5,6 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"math"
+	"os"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -93,6 +97,69 @@ func FuzzIndex(f *testing.F) {
 		if err == nil {
 			_, err = ReadSharded(path)
 			require.Error(t, err, "there are no weights")
+		}
+	})
+}
+
+// FuzzGGUF: a GGUF file that is read has its tensors again once they are written.
+func FuzzGGUF(f *testing.F) {
+	for _, kind := range []GGUFType{GGUFF32, GGUFF16, GGUFQ8, GGUFBF16} {
+		var b bytes.Buffer
+		tensors := []Tensor{{Name: "w", Shape: []int{2, 32}, Data: make([]float32, 64)}, {Name: "b", Shape: []int{32}, Data: make([]float32, 32)}}
+		metadata := []GGUFEntry{{"general.architecture", "llama"}, {"n", uint32(3)}, {"x", float32(1.5)}, {"y", true}, {"z", []string{"a", ""}}, {"i", []int32{-1, 5}}, {"general.alignment", uint32(32)}}
+		require.NoError(f, EncodeGGUF(&b, metadata, tensors, func(Tensor) GGUFType { return kind }))
+		f.Add(b.Bytes())
+	}
+	f.Add(ggufBytes(uint64(1), uint64(1), "k", ggufArray, uint32(10), uint64(1), uint64(7), "w", uint32(0), uint32(GGUFF32), uint64(0), float32(1)))
+	file := fuzztest.File(f, "x.gguf")
+	f.Fuzz(func(t *testing.T, content []byte) {
+		path := file(t, content)
+		var g *GGUF
+		var err error
+		fuzztest.Bounded(t, len(content), func() { g, err = ReadGGUF(path) })
+		fuzztest.OneLine(t, err)
+		if err != nil {
+			return
+		}
+		var again bytes.Buffer
+		if EncodeGGUF(&again, nil, g.Tensors, nil) != nil { // two of one name, or NaN
+			return
+		}
+		back, err := ReadGGUF(file(t, again.Bytes()))
+		require.NoError(t, err)
+		require.Len(t, back.Tensors, len(g.Tensors))
+		for i, x := range g.Tensors {
+			require.Equal(t, x.Shape, back.Tensors[i].Shape)
+			for k, v := range x.Data.([]float32) {
+				require.Equal(t, math.Float32bits(v), math.Float32bits(back.Tensors[i].Data.([]float32)[k]))
+			}
+		}
+	})
+}
+
+// FuzzTorch: a file of torch.save that is read has as many numbers in a tensor as its shape says.
+func FuzzTorch(f *testing.F) {
+	content, err := os.ReadFile(torchFile("views.pt"))
+	require.NoError(f, err)
+	f.Add(content)
+	for _, numbers := range []string{strings.Repeat("\x00\x00\x80\x3f", 4), "abcd"} {
+		content, err := os.ReadFile(torchZip(f, view("K\x01", "K\x02", "K\x01")+".", map[string]string{"0": numbers}))
+		require.NoError(f, err)
+		f.Add(content)
+	}
+	file := fuzztest.File(f, "x.pt")
+	f.Fuzz(func(t *testing.T, content []byte) {
+		path := file(t, content)
+		var read *File
+		var err error
+		fuzztest.Bounded(t, len(content), func() { read, err = ReadTorch(path) })
+		fuzztest.OneLine(t, err)
+		for i := 0; err == nil && i < len(read.Tensors); i++ {
+			if x := read.Tensors[i]; x.DType().Size() > 0 {
+				elements, err := elementsOf(x.Shape)
+				require.NoError(t, err)
+				require.Equal(t, elements, reflect.ValueOf(x.Data).Len())
+			}
 		}
 	})
 }

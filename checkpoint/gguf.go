@@ -10,7 +10,7 @@ import (
 )
 
 // GGUFEntry is an entry of a GGUF file's metadata. Value is a string, uint32, float32, bool,
-// []string or []int32.
+// []string, []int32 or []float32.
 type GGUFEntry struct {
 	Key   string
 	Value any
@@ -123,8 +123,10 @@ func (h *ggufText) value(v any) error {
 		}
 	case []int32:
 		h.put(ggufArray, ggufInt32, uint64(len(v)), v)
+	case []float32:
+		h.put(ggufArray, ggufFloat32, uint64(len(v)), v)
 	default:
-		return errors.Errorf("want a string, uint32, float32, bool, []string or []int32, got %T", v)
+		return errors.Errorf("want a string, uint32, float32, bool, []string, []int32 or []float32, got %T", v)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 // GGUF is the content of a GGUF file in memory.
 type GGUF struct {
-	Values  map[string]any // metadata: uint64, int64, float64, bool or string; of a list, its length as a uint64
+	Values  map[string]any // metadata: uint64, int64, float64, bool or string; of a list, []string or []float64
 	Tensors []Tensor       // float32
 }
 
@@ -46,32 +46,58 @@ type ggufPlace struct {
 	offset int64
 }
 
-func decodeGGUF(in io.ReaderAt, size int64) (*GGUF, error) {
-	r := &ggufReader{bufio.NewReader(io.NewSectionReader(in, 0, size)), size}
+// ReadGGUFValues reads the metadata of a GGUF file, and returns the file's size.
+func ReadGGUFValues(path string) (values map[string]any, size int64, err error) {
+	in, size, err := regular.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer in.Close()
+	values, _, err = newGGUFReader(in, size).values()
+	return values, size, errors.Wrap(err, path)
+}
+
+func newGGUFReader(in io.ReaderAt, size int64) *ggufReader {
+	return &ggufReader{bufio.NewReader(io.NewSectionReader(in, 0, size)), size}
+}
+
+// values reads up to the end of the metadata, and returns it and the number of tensors.
+func (r *ggufReader) values() (values map[string]any, tensors uint64, err error) {
 	magic, err := r.bytes(4)
 	if err != nil || string(magic) != "GGUF" {
-		return nil, damagedf("want a GGUF file, got another kind")
+		return nil, 0, damagedf("want a GGUF file, got another kind")
 	}
 	version, err := r.number(4)
 	if err == nil && version != 2 && version != 3 {
-		return nil, errors.Errorf("want version 2 or 3 of GGUF, got %d", version)
+		return nil, 0, errors.Errorf("want version 2 or 3 of GGUF, got %d", version)
 	}
 	tensors, err1 := r.number(8)
 	entries, err2 := r.number(8)
 	if err := firstOf(err, err1, err2); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	g := &GGUF{Values: map[string]any{}}
+	values = map[string]any{}
 	for range entries {
 		key, err := r.text()
 		if err == nil {
-			g.Values[key], err = r.value()
+			values[key], err = r.value()
 		}
 		if err != nil {
-			return nil, errors.WithMessage(err, "metadata")
+			return nil, 0, errors.WithMessage(err, "metadata")
 		}
 	}
-	var places []ggufPlace
+	return values, tensors, nil
+}
+
+func decodeGGUF(in io.ReaderAt, size int64) (*GGUF, error) {
+	r := newGGUFReader(in, size)
+	values, tensors, err := r.values()
+	if err != nil {
+		return nil, err
+	}
+	g := &GGUF{Values: values}
+	const least = 24 // bytes of a place
+	places := make([]ggufPlace, 0, min(tensors, uint64(r.rest)/least))
 	for range tensors {
 		p, err := r.place()
 		if err != nil {
@@ -84,7 +110,8 @@ func decodeGGUF(in io.ReaderAt, size int64) (*GGUF, error) {
 		align = int64(a)
 	}
 	start := (size - r.rest + align - 1) / align * align
-	total := int64(0)
+	total, buf := int64(0), make([]byte, chunkBytes)
+	g.Tensors = make([]Tensor, 0, len(places))
 	for _, p := range places {
 		n, elements := p.size()
 		if p.offset < 0 || n > size-start || p.offset > size-start-n {
@@ -93,7 +120,7 @@ func decodeGGUF(in io.ReaderAt, size int64) (*GGUF, error) {
 		if total += n; total > size { // tensors that overlap
 			return nil, damagedf("tensors of more bytes than the file's %d", size)
 		}
-		if p.Data, err = p.kind.decode(io.NewSectionReader(in, start+p.offset, n), elements); err != nil {
+		if p.Data, err = p.kind.decode(io.NewSectionReader(in, start+p.offset, n), elements, buf); err != nil {
 			return nil, errors.Wrapf(err, "tensor %q", p.Name)
 		}
 		g.Tensors = append(g.Tensors, p.Tensor)
@@ -124,10 +151,18 @@ func (r *ggufReader) bytes(n uint64) ([]byte, error) {
 
 // number reads an unsigned number of n bytes.
 func (r *ggufReader) number(n uint64) (uint64, error) {
-	b, err := r.bytes(n)
-	var whole [8]byte
-	copy(whole[:], b)
-	return binary.LittleEndian.Uint64(whole[:]), err
+	if n > uint64(max(0, r.rest)) {
+		_, err := r.bytes(n)
+		return 0, err
+	}
+	r.rest -= int64(n)
+	whole, err := r.in.Peek(int(n))
+	number := uint64(0)
+	for i, b := range whole {
+		number |= uint64(b) << (8 * i)
+	}
+	_, _ = r.in.Discard(len(whole))
+	return number, errors.WithStack(err)
 }
 
 func (r *ggufReader) text() (string, error) {
@@ -161,7 +196,7 @@ func ggufSize(kind uint64) uint64 {
 	return sizes[kind]
 }
 
-// value reads a value; of a list it only keeps the length.
+// value reads a value.
 func (r *ggufReader) value() (any, error) {
 	kind, err := r.number(4)
 	if err != nil {
@@ -196,32 +231,46 @@ func (r *ggufReader) scalar(kind uint64) (any, error) {
 	return n, err
 }
 
-// list passes over a list and returns its length.
+// list reads a list of texts, or of numbers, which become float64.
 func (r *ggufReader) list() (any, error) {
-	kind, err := r.number(4)
-	if err != nil {
+	kind, err1 := r.number(4)
+	n, err2 := r.number(8)
+	if err := firstOf(err1, err2); err != nil {
 		return nil, err
 	}
-	n, err := r.number(8)
-	if err != nil {
-		return nil, err
+	least := ggufSize(kind) // bytes of an element
+	if kind == uint64(ggufString) {
+		least = 8
 	}
-	if kind != uint64(ggufString) {
-		if ggufSize(kind) == 0 || n > uint64(r.rest) {
-			return nil, damagedf("want a list of at most %d numbers or texts, got %d of type %d", r.rest, n, kind)
-		}
-		return n, r.skip(n * ggufSize(kind))
+	if least == 0 || n > uint64(r.rest)/least {
+		return nil, damagedf("want a list of numbers or texts in the file's last %d bytes, got %d of type %d: truncated or damaged", r.rest, n, kind)
 	}
-	for range n {
-		length, err := r.number(8)
-		if err == nil {
-			err = r.skip(length)
+	if kind == uint64(ggufString) {
+		texts := make([]string, n)
+		for i := range texts {
+			var err error
+			if texts[i], err = r.text(); err != nil {
+				return nil, err
+			}
 		}
+		return texts, nil
+	}
+	numbers := make([]float64, n)
+	for i := range numbers {
+		v, err := r.scalar(kind)
 		if err != nil {
 			return nil, err
 		}
+		switch v := v.(type) {
+		case uint64:
+			numbers[i] = float64(v)
+		case int64:
+			numbers[i] = float64(v)
+		case float64:
+			numbers[i] = v
+		}
 	}
-	return n, nil
+	return numbers, nil
 }
 
 // place reads the description of a tensor.
@@ -277,22 +326,27 @@ func (p ggufPlace) size() (bytes int64, elements int) {
 	return 2 * int64(min(elements, math.MaxInt/8)), elements
 }
 
-// decode reads elements of the type.
-func (k GGUFType) decode(r io.Reader, elements int) ([]float32, error) {
-	buf := make([]byte, chunkBytes)
-	types := map[GGUFType]DType{GGUFF32: F32, GGUFF16: F16, GGUFBF16: BF16}
-	if d, ok := types[k]; ok {
-		data := make([]float32, elements)
-		return data, readData(r, d, data, elements*d.Size(), buf)
+// decode reads elements of the type, by way of buf.
+func (k GGUFType) decode(r io.Reader, elements int, buf []byte) ([]float32, error) {
+	data := make([]float32, elements)
+	switch k {
+	case GGUFF32:
+		return data, readData(r, F32, data, 4*elements, buf)
+	case GGUFF16:
+		return data, readData(r, F16, data, 2*elements, buf)
+	case GGUFBF16:
+		return data, readData(r, BF16, data, 2*elements, buf)
 	}
-	data, in := make([]float32, elements), bufio.NewReader(r)
-	for at := 0; at < elements; at += Q8Block {
-		if _, err := io.ReadFull(in, buf[:q8Bytes]); err != nil {
+	for at := 0; at < elements; {
+		blocks := buf[:min(len(buf)/q8Bytes, (elements-at)/Q8Block)*q8Bytes]
+		if _, err := io.ReadFull(r, blocks); err != nil {
 			return nil, errors.WithStack(err)
 		}
-		scale := fromFloat16(binary.LittleEndian.Uint16(buf))
-		for i, q := range buf[2:q8Bytes] {
-			data[at+i] = scale * float32(int8(q))
+		for ; len(blocks) > 0; blocks, at = blocks[q8Bytes:], at+Q8Block {
+			scale := fromFloat16(binary.LittleEndian.Uint16(blocks))
+			for i, q := range blocks[2:q8Bytes] {
+				data[at+i] = scale * float32(int8(q))
+			}
 		}
 	}
 	return data, nil

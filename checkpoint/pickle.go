@@ -11,7 +11,8 @@ import (
 // A pickle is a program for a stack machine (Python's library reference, pickletools). This one
 // runs the instructions that torch.save writes, and calls nothing: the few classes that a file of
 // weights needs are known by name, any other is refused. Each instruction adds at most one value of
-// a size that its own bytes justify, so that memory is bounded by the length of the program.
+// a size that its own bytes justify, and a program has values in proportion to its length, so that
+// memory is bounded by that.
 
 // The values of a pickle, besides nil, bool, int64, float64, string and []byte.
 type (
@@ -35,6 +36,9 @@ func (d *pickleDict) set(key, value any) error {
 	if _, twice := d.values[key]; !twice {
 		d.keys = append(d.keys, key)
 	}
+	if d.values == nil {
+		d.values = map[any]any{}
+	}
 	d.values[key] = value
 	return nil
 }
@@ -45,6 +49,7 @@ type pickleMachine struct {
 	at    int
 	stack []any
 	memo  map[uint64]any
+	spent int // values that were pushed or remembered; a dict counts as four
 	// call makes an object of a class; persistent makes one of a persistent id.
 	call       func(class pickleClass, args []any) (any, error)
 	persistent func(id any) (any, error)
@@ -97,6 +102,18 @@ func (m *pickleMachine) line() (string, error) {
 
 func (m *pickleMachine) push(v any) error {
 	m.stack = append(m.stack, v)
+	if d, ok := v.(*pickleDict); ok && d.values == nil {
+		m.spent += 3
+	}
+	return m.spend()
+}
+
+// spend counts a value. Weights have fewer, and a stack of thousands.
+func (m *pickleMachine) spend() error {
+	most := 1<<19 + len(m.code)/6
+	if m.spent++; m.spent > most || len(m.stack) > 1<<16 {
+		return errors.Errorf("want at most %d values in a pickle of %d bytes, and 65536 on the stack, got more", most, len(m.code))
+	}
 	return nil
 }
 
@@ -110,11 +127,11 @@ func (m *pickleMachine) pop() (any, error) {
 	return v, nil
 }
 
-// popMark returns the values above the last mark, and removes both.
+// popMark returns the values above the last mark, up to the next push, and removes both.
 func (m *pickleMachine) popMark() ([]any, error) {
 	for i := len(m.stack) - 1; i >= 0; i-- {
 		if _, ok := m.stack[i].(pickleMark); ok {
-			values := slices.Clone(m.stack[i+1:])
+			values := m.stack[i+1:]
 			m.stack = m.stack[:i]
 			return values, nil
 		}
@@ -122,12 +139,12 @@ func (m *pickleMachine) popMark() ([]any, error) {
 	return nil, damagedf("pickle: want a mark on the stack, got none")
 }
 
-// popN returns the last n values and removes them.
+// popN is like popMark, for n values.
 func (m *pickleMachine) popN(n int) ([]any, error) {
 	if n > len(m.stack) {
 		return nil, damagedf("pickle: want %d values on the stack, got %d", n, len(m.stack))
 	}
-	values := slices.Clone(m.stack[len(m.stack)-n:])
+	values := m.stack[len(m.stack)-n:]
 	m.stack = m.stack[:len(m.stack)-n]
 	return values, nil
 }
@@ -148,7 +165,7 @@ func (m *pickleMachine) step(op byte) error {
 	case 0x88, 0x89: // NEWTRUE, NEWFALSE
 		return m.push(op == 0x88)
 	case '}': // EMPTY_DICT
-		return m.push(&pickleDict{values: map[any]any{}})
+		return m.push(&pickleDict{})
 	case ']', ')': // EMPTY_LIST, EMPTY_TUPLE
 		return m.push(&pickleList{})
 	case 'q', 'r', 0x94, 'h', 'j': // BINPUT, LONG_BINPUT, MEMOIZE, BINGET, LONG_BINGET
@@ -166,7 +183,7 @@ func (m *pickleMachine) step(op byte) error {
 		if err != nil {
 			return err
 		}
-		return m.push(&pickleList{items})
+		return m.push(&pickleList{slices.Clone(items)})
 	case 'a', 'e', 's', 'u': // APPEND, APPENDS, SETITEM, SETITEMS
 		return m.fill(op)
 	case 'c', 0x93, 'Q', 'R', 0x81, 'b': // GLOBAL, STACK_GLOBAL, BINPERSID, REDUCE, NEWOBJ, BUILD
@@ -196,7 +213,8 @@ func (m *pickleMachine) remember(op byte) error {
 		return err
 	}
 	m.memo[index] = v
-	return m.push(v)
+	m.stack = append(m.stack, v)
+	return m.spend()
 }
 
 func (m *pickleMachine) pushNumber(op byte) error {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -25,11 +26,13 @@ type TorchFile struct {
 	root    any
 	views   map[string]Tensor // tensors that were read, by storage, offset, shape and strides
 	read    int64             // bytes of them
+	buf     []byte
 }
 
 const (
-	maxPickleBytes = 64 << 20 // of data.pkl, which has about 200 bytes for each tensor
-	maxTorchSize   = 2        // how many times a file's size its tensors may take together, since some share storages
+	maxPickleBytes   = 64 << 20 // of data.pkl, which has about 200 bytes for each tensor
+	maxTorchElements = 1 << 48  // of a storage
+	maxTorchSize     = 2        // how many times a file's size its tensors may take together, since some share storages
 )
 
 // torchStorage is the entry of a file that holds numbers.
@@ -61,7 +64,7 @@ func OpenTorch(path string) (*TorchFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &TorchFile{path: path, size: size, file: in, entries: map[string]*zip.File{}, views: map[string]Tensor{}}
+	f := &TorchFile{path: path, size: size, file: in, entries: map[string]*zip.File{}, views: map[string]Tensor{}, buf: make([]byte, chunkBytes)}
 	if err := f.open(in); err != nil {
 		_ = in.Close()
 		return nil, errors.Wrap(err, path)
@@ -125,27 +128,16 @@ func (f *TorchFile) small(name string) ([]byte, error) {
 func callTorch(class pickleClass, args []any) (any, error) {
 	switch name := class.module + "." + class.name; {
 	case name == "collections.OrderedDict":
-		d := &pickleDict{values: map[any]any{}}
-		if len(args) == 0 {
-			return d, nil
+		if len(args) > 0 {
+			return nil, errors.New("OrderedDict: want an empty one that is filled, got arguments")
 		}
-		list, _ := args[0].(*pickleList)
-		for i := 0; list != nil && i < len(list.items); i++ {
-			pair, _ := list.items[i].(*pickleList)
-			if pair == nil || len(pair.items) != 2 {
-				return nil, errors.New("OrderedDict: want pairs")
-			}
-			if err := d.set(pair.items[0], pair.items[1]); err != nil {
-				return nil, err
-			}
-		}
-		return d, nil
+		return &pickleDict{}, nil
 	case name == "torch._utils._rebuild_parameter" && len(args) > 0:
 		return args[0], nil
 	case name == "torch._utils._rebuild_tensor_v2" && len(args) >= 4:
 		return rebuiltTensor(args)
 	default:
-		return nil, errors.Errorf("class %s: want weights alone, of OrderedDict and torch's tensors: save a model's state_dict()", name)
+		return nil, errors.Errorf("class %.80q: want weights alone, of OrderedDict and torch's tensors: save a model's state_dict()", name)
 	}
 }
 
@@ -155,7 +147,7 @@ func rebuiltTensor(args []any) (any, error) {
 	offset, isOffset := args[1].(int64)
 	shape, first := int64sOf(args[2])
 	strides, second := int64sOf(args[3])
-	if !ok || !isOffset || !first || !second || len(shape) != len(strides) || len(shape) > maxRank {
+	if !ok || !isOffset || !first || !second || len(shape) != len(strides) {
 		return nil, damagedf("want a tensor of a storage with an offset, a shape and a stride for each axis")
 	}
 	t := torchTensor{storage: storage, offset: offset, strides: strides}
@@ -170,7 +162,7 @@ func rebuiltTensor(args []any) (any, error) {
 		last += max(0, axis-1) * strides[i]
 		t.shape = append(t.shape, int(axis))
 	}
-	if elements > 0 && (offset < 0 || last >= storage.elements) {
+	if elements > 0 && (offset < 0 || offset > storage.elements || last >= storage.elements) {
 		return nil, damagedf("tensor of shape %v: want entries up to %d of a storage, got one of %d", shape, last, storage.elements)
 	}
 	return t, nil
@@ -178,6 +170,7 @@ func rebuiltTensor(args []any) (any, error) {
 
 func int64sOf(v any) (all []int64, ok bool) {
 	list, ok := v.(*pickleList)
+	ok = ok && len(list.items) <= 8 // PyTorch's tensors of weights have 5 axes or fewer
 	for i := 0; ok && i < len(list.items); i++ {
 		var n int64
 		n, ok = list.items[i].(int64)
@@ -196,8 +189,8 @@ func persistentTorch(id any) (any, error) {
 	key, isKey := list.items[2].(string)
 	elements, isNumber := list.items[4].(int64)
 	kind := torchTypes()[class.name]
-	if !isClass || !isKey || !isNumber || elements < 0 || class.module != "torch" || kind == "" {
-		return nil, errors.Errorf("class %s.%s: want one of torch's storages of numbers", class.module, class.name)
+	if !isClass || !isKey || len(key) > 20 || !isNumber || elements < 0 || elements > maxTorchElements || class.module != "torch" || kind == "" {
+		return nil, errors.Errorf("class %.80q: want one of torch's storages of numbers, with a number as its key", class.module+"."+class.name)
 	}
 	return torchStorage{key, kind, elements}, nil
 }
@@ -247,7 +240,7 @@ func (f *TorchFile) Tensors(keys ...string) ([]Tensor, error) {
 	if d == nil {
 		return nil, errors.Errorf("%s: want a dict of tensors at %v, got %T", f.path, keys, f.value(keys))
 	}
-	var all []Tensor
+	all := make([]Tensor, 0, len(d.keys))
 	for _, key := range d.keys {
 		view, ok := d.values[key].(torchTensor)
 		name, isText := key.(string)
@@ -279,10 +272,14 @@ func (f *TorchFile) tensor(v torchTensor) (Tensor, error) {
 		t.Data = Undecoded{v.storage.kind}
 		return t, nil
 	}
-	if f.read += int64(elements) * 4; f.read > maxTorchSize*f.size*int64(max(1, 4/v.storage.kind.Size())) {
+	span := int64(min(1, elements)) // entries from the first to the last
+	for i, axis := range v.shape {
+		span += int64(max(0, axis-1)) * v.strides[i]
+	}
+	if f.read += max(span, int64(elements)) * 4; f.read > maxTorchSize*f.size*int64(max(1, 4/v.storage.kind.Size())) {
 		return Tensor{}, damagedf("want tensors that take no more memory than the file of %d bytes justifies, got more", f.size)
 	}
-	if t.Data, err = f.elements(v, elements); err == nil {
+	if t.Data, err = f.elements(v, elements, span); err == nil {
 		f.views[id] = t
 	}
 	return t, err
@@ -290,7 +287,7 @@ func (f *TorchFile) tensor(v torchTensor) (Tensor, error) {
 
 // elements reads the numbers of a view. Those that do not lie one after the other are gathered from
 // the part of the storage between the first and the last.
-func (f *TorchFile) elements(v torchTensor, elements int) (any, error) {
+func (f *TorchFile) elements(v torchTensor, elements int, span int64) (any, error) {
 	size := int64(v.storage.kind.Size())
 	e := f.entries["data/"+v.storage.key]
 	switch {
@@ -305,16 +302,14 @@ func (f *TorchFile) elements(v torchTensor, elements int) (any, error) {
 	if err != nil {
 		return nil, damagedf("entry data/%s: %v", v.storage.key, err)
 	}
-	last, dense := int64(0), int64(1)
-	ordered := true
+	dense, ordered := int64(1), true
 	for i := len(v.shape) - 1; i >= 0; i-- {
-		last += int64(v.shape[i]-1) * v.strides[i]
 		ordered = ordered && (v.shape[i] == 1 || v.strides[i] == dense)
 		dense *= int64(v.shape[i])
 	}
-	from := io.NewSectionReader(f.file, start+size*v.offset, size*(last+1))
-	data := newData(v.storage.kind, int(last+1))
-	if err := readData(from, v.storage.kind, data, int(size*(last+1)), make([]byte, chunkBytes)); err != nil || ordered {
+	from := io.NewSectionReader(f.file, start+size*v.offset, size*span)
+	data := newData(v.storage.kind, int(span))
+	if err := readData(from, v.storage.kind, data, int(size*span), f.buf); err != nil || ordered {
 		return data, err
 	}
 	return gathered(data, v, elements), nil
@@ -322,30 +317,17 @@ func (f *TorchFile) elements(v torchTensor, elements int) (any, error) {
 
 // gathered returns the entries of a view in order.
 func gathered(data any, v torchTensor, elements int) any {
-	switch data := data.(type) {
-	case []float32:
-		return gather(data, v, elements)
-	case []float64:
-		return gather(data, v, elements)
-	case []int32:
-		return gather(data, v, elements)
-	case []int64:
-		return gather(data, v, elements)
-	}
-	return gather(data.([]uint8), v, elements)
-}
-
-func gather[E any](data []E, v torchTensor, elements int) []E {
-	out := make([]E, elements)
-	for i := range out {
+	from := reflect.ValueOf(data)
+	out := reflect.MakeSlice(from.Type(), elements, elements)
+	for i := range elements {
 		at, rest := int64(0), i
 		for axis := len(v.shape) - 1; axis >= 0; axis-- {
 			at += int64(rest%v.shape[axis]) * v.strides[axis]
 			rest /= v.shape[axis]
 		}
-		out[i] = data[at]
+		out.Index(i).Set(from.Index(int(at)))
 	}
-	return out
+	return out.Interface()
 }
 
 // ReadTorch reads the tensors of a file that torch.save wrote of a model's state_dict(), or of an

@@ -91,9 +91,9 @@ func TestTorchRefuses(t *testing.T) {
 		pickle, want string
 		storages     map[string]string
 	}{
-		"a call":            {"\x80\x02cos\nsystem\nX\x02\x00\x00\x00ls\x85R.", "class os.system: want weights alone, of OrderedDict and torch's tensors", nil},
+		"a call":            {"\x80\x02cos\nsystem\nX\x02\x00\x00\x00ls\x85R.", "class \"os.system\": want weights alone, of OrderedDict and torch's tensors", nil},
 		"an old class":      {"\x80\x02(cos\nsystem\no.", "want the instructions that torch.save writes, got 0x6f", nil},
-		"a whole module":    {"\x80\x02cmodel\nGPT\n)\x81.", "class model.GPT: want weights alone", nil},
+		"a whole module":    {"\x80\x02cmodel\nGPT\n)\x81.", "class \"model.GPT\": want weights alone", nil},
 		"beyond a storage":  {view("K\x02", "K\x03", "K\x01"), "want entries up to 4 of a storage, got one of 4", numbers},
 		"a stride beyond":   {view("K\x00", "K\x03", "K\x02"), "want entries up to 4 of a storage, got one of 4", numbers},
 		"a negative stride": {view("K\x03", "K\x03", "J\xff\xff\xff\xff"), "want axes and strides >= 0", numbers},

@@ -38,20 +38,18 @@ func newAddedTokens(tokens []addedToken) *addedTokens {
 		a.starting[first] = append(a.starting[first], t)
 		a.some = a.some || !t.Special
 	}
-	if !a.some {
-		return nil
-	}
 	for _, list := range a.starting {
 		slices.SortStableFunc(list, func(x, y addedToken) int { return cmp.Compare(len(y.Content), len(x.Content)) })
 	}
 	return &a
 }
 
-// parts yields the parts of a text in order, each with the token that it is, or nil.
-func (a *addedTokens) parts(text string) iter.Seq2[string, *addedToken] {
+// parts yields the parts of a text in order, each with the token that it is, or nil. special says
+// that the names of special tokens are these tokens.
+func (a *addedTokens) parts(text string, special bool) iter.Seq2[string, *addedToken] {
 	return func(yield func(string, *addedToken) bool) {
 		for at := 0; at < len(text); {
-			token, begin, end := a.next(text, at)
+			token, begin, end := a.next(text, at, special)
 			if begin > at && !yield(text[at:begin], nil) || token != nil && !yield(text[begin:end], token) {
 				return
 			}
@@ -61,15 +59,16 @@ func (a *addedTokens) parts(text string) iter.Seq2[string, *addedToken] {
 }
 
 // next returns the first token in text from from on, and where its part of the text begins and
-// ends; nil if there is none. A special token's name is text, in which no other token is found.
-func (a *addedTokens) next(text string, from int) (t *addedToken, begin, end int) {
-	for at := from; a != nil && at < len(text); at++ {
+// ends; nil if there is none. Unless special is set, a special token's name is text, in which no
+// other token is found.
+func (a *addedTokens) next(text string, from int, special bool) (t *addedToken, begin, end int) {
+	for at := from; a != nil && (a.some || special) && at < len(text); at++ {
 		found := a.at(text, at)
 		if found == nil {
 			continue
 		}
 		begin, end = at, at+len(found.Content)
-		if found.Special || found.SingleWord && (endsInWord(text[:begin]) || beginsWithWord(text[end:])) {
+		if found.Special && !special || found.SingleWord && (endsInWord(text[:begin]) || beginsWithWord(text[end:])) {
 			at = end - 1
 			continue
 		}

@@ -24,6 +24,7 @@ type bpeTokenizer struct {
 	bos     int32
 	eos     []int32
 	addBOS  bool
+	special bool             // the names of special tokens in a text are these tokens
 	names   map[int32]string // of the added tokens, special or not
 	merges  merges
 	added   [2]*addedTokens // those found in the text, and in the normalized text; nil: none
@@ -65,7 +66,7 @@ func (t *bpeTokenizer) Encode(dst []int32, text string) []int32 {
 // than their own.
 func (t *bpeTokenizer) encodeText(dst []int32, text string) (ids []int32, bytes textBytes) {
 	begun := false
-	for part, token := range t.added[0].parts(text) {
+	for part, token := range t.added[0].parts(text, t.special) {
 		begins := !begun
 		begun = true
 		if token != nil {
@@ -99,7 +100,7 @@ func (t *bpeTokenizer) encodeSpaced(dst []int32, part string, first bool, bytes 
 	if t.space.early {
 		normal = t.space.read(part, first)
 	}
-	for piece, token := range t.added[1].parts(normal) {
+	for piece, token := range t.added[1].parts(normal, t.special) {
 		begins := first
 		first = false
 		if token != nil {
@@ -120,7 +121,7 @@ func (t *bpeTokenizer) encodeSpaced(dst []int32, part string, first bool, bytes 
 
 // encodeNormal appends the ids of normalized text.
 func (t *bpeTokenizer) encodeNormal(dst []int32, text string, bytes *textBytes) []int32 {
-	for part, token := range t.added[1].parts(text) {
+	for part, token := range t.added[1].parts(text, t.special) {
 		if token != nil {
 			dst = append(dst, token.ID)
 			bytes.add(len(dst)-1, len(part)-len(t.words[token.ID]))

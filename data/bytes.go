@@ -2,12 +2,15 @@ package data
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
 // byteTokenizer maps every byte of the text to the id of its value; id 256 is
 // BOS.
-type byteTokenizer struct{}
+type byteTokenizer struct {
+	special bool // endOfText in a text is BOS
+}
 
 const byteBOS = 256
 
@@ -15,7 +18,10 @@ func (byteTokenizer) Name() string { return tokenizerBytes }
 func (byteTokenizer) Vocab() int   { return byteBOS + 1 }
 func (byteTokenizer) BOS() int32   { return byteBOS }
 
-func (byteTokenizer) Encode(dst []int32, text string) []int32 {
+func (b byteTokenizer) Encode(dst []int32, text string) []int32 {
+	if before, after, found := strings.Cut(text, endOfText); found && b.special {
+		return b.Encode(append(byteTokenizer{}.Encode(dst, before), byteBOS), after)
+	}
 	start := len(dst)
 	dst = slices.Grow(dst, len(text))[:start+len(text)]
 	out := dst[start:]

@@ -27,6 +27,7 @@ func newGPT2Tokenizer() (*bpeTokenizer, error) {
 	}
 	return newBPE(bpeTokenizer{
 		name: tokenizerGPT2, words: words, bos: gpt2BOS, eos: []int32{gpt2BOS}, addBOS: true, names: map[int32]string{gpt2BOS: endOfText},
+		added:  [2]*addedTokens{newAddedTokens([]addedToken{{ID: gpt2BOS, Content: endOfText, Special: true}})},
 		merges: merges{ids: ids, whole: true}, cutters: []cutter{pieceEnd},
 	}), nil
 }

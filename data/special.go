@@ -1,9 +1,6 @@
 package data
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Special is implemented by tokenizers that know more of their special tokens than BOS.
 type Special interface {
@@ -78,37 +75,16 @@ func forDocuments(t Tokenizer) Tokenizer {
 	return &own
 }
 
-// EncodeSpecial returns the ids of a text in which the name of a special token is that token, as
-// transformers reads prompts; EncodePrompt reads such names as any other text. It adds no BOS.
-func EncodeSpecial(t Tokenizer, text string) []int32 {
-	names := map[string]int32{}
-	if bpe, ok := t.(*bpeTokenizer); ok {
-		for id, name := range bpe.names {
-			names[name] = id
-		}
-	} else if name := SpecialName(t, t.BOS()); name != "" {
-		names[name] = t.BOS()
+// ReadingSpecial returns a tokenizer for which the name of a special token in a text is that token,
+// as in transformers; t itself reads it as any other text.
+func ReadingSpecial(t Tokenizer) Tokenizer {
+	switch t := t.(type) {
+	case *bpeTokenizer:
+		own := *t
+		own.special = true
+		return &own
+	case byteTokenizer:
+		return byteTokenizer{special: true}
 	}
-	var ids []int32
-	for from, at := 0, 0; ; {
-		name := ""
-		for n := range names { // the longest that begins here
-			if len(n) > len(name) && strings.HasPrefix(text[at:], n) {
-				name = n
-			}
-		}
-		if at == len(text) || name != "" {
-			if at > from {
-				ids = t.Encode(ids, text[from:at])
-			}
-			if at == len(text) {
-				return ids
-			}
-			ids = append(ids, names[name])
-			at += len(name)
-			from = at
-			continue
-		}
-		at++
-	}
+	return t
 }

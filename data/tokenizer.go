@@ -52,7 +52,8 @@ func TokenizerNames() []string { return []string{tokenizerBytes, tokenizerGPT2} 
 // it: the token that begins documents, or else the one that ends them. Without such files it is the
 // only special token of the tokenizer.json. The files also say which tokens end a text (EOS) and
 // whether a prompt is read after BOS. Special tokens written in a text are plain text. The path of
-// a vocab.json, with a merges.txt next to it, names a tokenizer in GPT-2's two files.
+// a vocab.json, with a merges.txt next to it, names a tokenizer in GPT-2's two files. A name that
+// ends in .gguf is the path of a GGUF file, whose keys say all of this.
 //
 // Any other name is an error that lists the known ones.
 func NewTokenizer(name string) (Tokenizer, error) {

@@ -3,6 +3,8 @@ package data
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/pkg/errors"
 )
@@ -12,8 +14,13 @@ const endOfText = "<|endoftext|>"
 
 // TokenizerJSON returns a tokenizer.json for Hugging Face's tokenizers that corresponds to the
 // tokenizer bytes or gpt2: it gives the same ids for any text that is UTF-8 and does not contain
-// endOfText, which is the special token BOS there.
+// endOfText, which is the special token BOS there. Of the tokenizer in a GGUF file it is what
+// NewTokenizer reads.
 func TokenizerJSON(name string) ([]byte, error) {
+	if IsGGUF(name) {
+		text, _, err := readGGUFTokenizer(name)
+		return text, err
+	}
 	if IsTokenizerFile(name) {
 		return nil, errors.Errorf("data.tokenizer: %s is a tokenizer.json already", name)
 	}
@@ -27,18 +34,52 @@ func TokenizerJSON(name string) ([]byte, error) {
 // tokenizerJSON returns the tokenizer.json of a vocabulary that splits text as GPT-2 does and
 // has one special token, its last id.
 func (v TokenVocabulary) tokenizerJSON() ([]byte, error) {
-	bos := len(v.Tokens) - 1
-	ids := make(map[string]int, bos)
-	for id, token := range v.Tokens[:bos] {
-		ids[token] = id
+	bos := int32(len(v.Tokens) - 1)
+	v.Added = make([]bool, len(v.Tokens))
+	return v.fileOf(pieceRules()[0], templateOf(endOfText, bos, []byte(byteLevel)))
+}
+
+// byteLevel is the step of a tokenizer.json that splits by GPT-2's pattern, and writes bytes as
+// characters.
+const byteLevel = `{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true}`
+
+// fileOf returns the tokenizer.json of a vocabulary that splits text by a rule, with a
+// post_processor. Tokens that are added after all others are left out of the BPE's vocabulary.
+func (v TokenVocabulary) fileOf(rule pieceRule, after json.RawMessage) ([]byte, error) {
+	end := len(v.Tokens)
+	for full := !slices.Contains(v.Tokens, ""); full && end > 0 && (v.Special[end-1] || v.Added[end-1]); {
+		end--
+	}
+	ids, added := map[string]int{}, []string{}
+	for id, token := range v.Tokens {
+		if _, twice := ids[token]; token != "" && id < end && !twice {
+			ids[token] = id
+		}
+		if v.Special[id] || v.Added[id] {
+			added = append(added, fmt.Sprintf(addedFormat, id, unescaped(token), v.Special[id]))
+		}
 	}
 	vocab, err := json.Marshal(ids)
 	if err != nil {
 		return nil, err
 	}
 	merges, err := json.Marshal(v.Merges)
-	const byteLevel = `{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true}`
-	return fmt.Appendf(nil, tokenizerFile, bos, vocab, merges, templateOf(endOfText, int32(bos), []byte(byteLevel))), err
+	return fmt.Appendf(nil, tokenizerFile, rule.normalizer(), strings.Join(added, ","), rule.preTokenizer(), after, rule.decoder(), rule.characters, rule.whole, vocab, merges), err
+}
+
+// quoted returns a text as JSON.
+func quoted(text string) json.RawMessage {
+	quoted, _ := json.Marshal(text) // a string never fails
+	return quoted
+}
+
+// unescaped returns a text as JSON in which <, > and & stand for themselves.
+func unescaped(text string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // a string never fails
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // TemplateOfBOS returns the post_processor of a tokenizer.json that puts BOS before a text, and
@@ -48,9 +89,8 @@ func TemplateOfBOS(t Tokenizer, after json.RawMessage) json.RawMessage {
 }
 
 func templateOf(name string, id int32, after json.RawMessage) json.RawMessage {
-	quoted, _ := json.Marshal(name) // a string never fails
 	if len(after) == 0 || string(after) == "null" {
-		return fmt.Appendf(nil, templateFile, quoted, id)
+		return fmt.Appendf(nil, templateFile, quoted(name), id)
 	}
 	return fmt.Appendf(nil, `{"type": "Sequence", "processors": [%s, %s]}`, after, templateOf(name, id, nil))
 }
@@ -67,7 +107,7 @@ type TokenVocabulary struct {
 	Special []bool   // [id]
 	Added   []bool   // [id]: it is found in a text before the text is cut into pieces
 	Merges  []string // "a b", in order
-	Pieces  string   // llama.cpp's name for the rule that splits text: gpt-2, smollm, llama-bpe, qwen2 or gpt-4o; "": it has none
+	Pieces  string   // llama.cpp's name for the rule that splits text, such as gpt-2 or llama-bpe; "": it has none
 }
 
 // Vocabulary returns the vocabulary of the tokenizer with that name.
@@ -101,7 +141,7 @@ func fileVocabulary(path string) (TokenVocabulary, error) {
 	if err != nil {
 		return TokenVocabulary{}, err
 	}
-	v := TokenVocabulary{Tokens: make([]string, t.Vocab()), Special: make([]bool, t.Vocab()), Added: make([]bool, t.Vocab()), Merges: []string{}, Pieces: file.PreTokenizer.name()}
+	v := TokenVocabulary{Tokens: make([]string, t.Vocab()), Special: make([]bool, t.Vocab()), Added: make([]bool, t.Vocab()), Merges: []string{}, Pieces: file.pieces()}
 	for token, id := range file.Model.Vocab {
 		v.Tokens[id] = token
 	}
@@ -119,44 +159,22 @@ func fileVocabulary(path string) (TokenVocabulary, error) {
 	return v, nil
 }
 
-// name returns llama.cpp's name for the rule, "" if it has none.
-func (p *preTokenizer) name() string {
-	if p == nil || p.Type == "Metaspace" || p.Pattern.String != "" {
-		return ""
-	}
-	name := "gpt-2"
-	for _, s := range append([]preTokenizer{*p}, p.Steps...) {
-		switch {
-		case s.Type == "Digits" && s.Individual:
-			name = "smollm"
-		case s.Type == "Digits":
-			name = ""
-		case s.Pattern.Regex == llama3Pattern:
-			name = "llama-bpe"
-		case s.Pattern.Regex == o200kPattern:
-			name = "gpt-4o"
-		case s.Pattern.Regex == qwenPattern:
-			name = "qwen2"
-		}
-	}
-	return name
-}
-
-// tokenizerFile is a tokenizer.json with GPT-2's rule for pieces and one special token, the last
-// id; its vocabulary, merges and post_processor are filled in.
-const tokenizerFile = `{"version": "1.0", "truncation": null, "padding": null, "normalizer": null,
-"added_tokens": [{"id": %[1]d, "content": "<|endoftext|>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}],
-"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},
-"post_processor": %[4]s,
-"decoder": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},
+// tokenizerFile is a tokenizer.json of a BPE; the values of its keys are filled in.
+const tokenizerFile = `{"version": "1.0", "truncation": null, "padding": null, "normalizer": %s,
+"added_tokens": [%s],
+"pre_tokenizer": %s,
+"post_processor": %s,
+"decoder": %s,
 "model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null, "end_of_word_suffix": null,
-	"fuse_unk": false, "byte_fallback": false, "ignore_merges": false, "vocab": %[2]s, "merges": %[3]s}}
+	"fuse_unk": %[6]t, "byte_fallback": %[6]t, "ignore_merges": %[7]t, "vocab": %[8]s, "merges": %[9]s}}
 `
+
+const addedFormat = `{"id": %d, "content": %s, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": %t}`
 
 // pairs returns the merges, in order, of a BPE whose tokens' ids are their ranks: each token of
 // several bytes is the union of the two parts that the earlier merges leave of it.
 func (m *merges) pairs(words []string) [][2]string {
-	pairs := [][2]string{}
+	pairs := make([][2]string, 0, len(words))
 	for id, word := range words {
 		if len(word) < 2 {
 			continue

@@ -15,7 +15,10 @@ const (
 )
 
 // IsTokenizerFile tells whether NewTokenizer takes a name for the path of a file.
-func IsTokenizerFile(name string) bool { return strings.HasSuffix(name, ".json") }
+func IsTokenizerFile(name string) bool { return strings.HasSuffix(name, ".json") || IsGGUF(name) }
+
+// IsGGUF tells whether NewTokenizer takes a name for the path of a GGUF file.
+func IsGGUF(name string) bool { return strings.HasSuffix(name, ".gguf") }
 
 // tokenizerJSON holds the parts of a tokenizer.json that affect how text is encoded.
 type tokenizerJSON struct {
@@ -34,7 +37,8 @@ type tokenizerJSON struct {
 		IgnoreMerges bool              `json:"ignore_merges"`
 	} `json:"model"`
 
-	named bool // special tokens are known by their names alone, as in a folder with a vocab.json
+	named bool                // special tokens are known by their names alone, as in a folder with a vocab.json
+	said  map[string]specials // what a GGUF file says about special tokens; nil: files of the folder say it
 }
 
 // step is a part of a tokenizer.json that has a type.
@@ -42,11 +46,11 @@ type step struct {
 	Type string `json:"type"`
 }
 
-// readTokenizer reads the tokenizer.json of a Hugging Face folder, or its vocab.json: a byte-level
-// BPE that splits text as GPT-2 (possibly with single digits), Llama 3, Qwen or o200k do, or a BPE
-// of characters that writes spaces as SentencePiece does, with tokens for the bytes of others.
-// readSpecial says which tokens begin and end texts. Special tokens written in a text are plain
-// text.
+// readTokenizer reads the tokenizer.json of a Hugging Face folder, its vocab.json or a GGUF file: a
+// byte-level BPE that splits text as GPT-2 (possibly with single digits), Llama 3, Qwen or o200k
+// do, or a BPE of characters that writes spaces as SentencePiece does, with tokens for the bytes of
+// others. readSpecial says which tokens begin and end texts. Special tokens written in a text are
+// plain text.
 func readTokenizer(path string) (*bpeTokenizer, tokenizerJSON, error) {
 	file, sum, err := readTokenizerFile(path)
 	t := bpeTokenizer{name: path, file: sum}

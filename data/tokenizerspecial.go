@@ -103,7 +103,10 @@ func ReadSpecialIDs(folder string) (SpecialIDs, error) {
 // tokenizer_config.json has add_bos_token true, or, without that key, if the tokenizer.json puts
 // BOS before a text.
 func (file *tokenizerJSON) readSpecial(folder string, t *bpeTokenizer) error {
-	files, err := readSpecials(folder)
+	files, err := file.said, error(nil)
+	if files == nil {
+		files, err = readSpecials(folder)
+	}
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pkg/errors"
 )
@@ -132,7 +133,9 @@ func (file tokenizerJSON) ranks(m *merges, wordOf func(token string) (string, bo
 func parsePair(text json.RawMessage) ([2]string, error) {
 	var one string
 	var pair []string
-	if json.Unmarshal(text, &one) == nil {
+	if plain := string(text); len(text) > 1 && text[0] == '"' && !strings.Contains(plain, `\`) && utf8.ValidString(plain) {
+		pair = strings.SplitN(plain[1:len(plain)-1], " ", 3)
+	} else if json.Unmarshal(text, &one) == nil {
 		pair = strings.Split(one, " ")
 	} else if err := json.Unmarshal(text, &pair); err != nil {
 		return [2]string{}, errors.Errorf("want two tokens, got %.40s", text)

@@ -39,6 +39,9 @@ func VocabFiles(path string) []string {
 // TokenizerFiles lists the names of the files in the folder of a tokenizer's file that affect how
 // it reads text and where texts begin and end; only those of VocabFiles must exist.
 func TokenizerFiles(path string) []string {
+	if IsGGUF(path) {
+		return VocabFiles(path)
+	}
 	return append(VocabFiles(path), modelConfig, generationConfig, tokenizerConfig, specialMap, addedFile)
 }
 
@@ -63,8 +66,7 @@ func (v vocabFiles) read(file *tokenizerJSON) error {
 		if line = strings.TrimRight(line, "\r\n"); line == "" || strings.HasPrefix(line, "#version") {
 			continue
 		}
-		quoted, _ := json.Marshal(line) // a string never fails
-		file.Model.Merges = append(file.Model.Merges, quoted)
+		file.Model.Merges = append(file.Model.Merges, quoted(line))
 	}
 	no := false
 	file.PreTokenizer = &preTokenizer{step: step{"ByteLevel"}, PrefixSpace: &no}
@@ -117,8 +119,7 @@ func (v vocabFiles) readConfigs(file *tokenizerJSON) error {
 // addNamed adds the tokens that begin and end texts by their names as special ones: GPT-2's is
 // <|endoftext|>.
 func (file *tokenizerJSON) addNamed(files map[string]specials) {
-	quoted, _ := json.Marshal(endOfText) // a string never fails
-	files[classDefaults] = specials{BOSToken: quoted, EOSToken: quoted}
+	files[classDefaults] = specials{BOSToken: quoted(endOfText), EOSToken: quoted(endOfText)}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		for _, token := range []json.RawMessage{files[name].BOSToken, files[name].EOSToken} {
 			content := tokenText(token)
@@ -148,8 +149,8 @@ func (v vocabFiles) json(name string, into any) error {
 	return err
 }
 
-// readTokenizerFile reads the file at path, a tokenizer.json or a vocab.json, and returns the
-// sha256 of what it read.
+// readTokenizerFile reads the file at path, a tokenizer.json, a vocab.json or a GGUF file, and
+// returns the sha256 of what it read.
 func readTokenizerFile(path string) (file tokenizerJSON, sum []byte, err error) {
 	if filepath.Base(path) == vocabFile {
 		file.named = true
@@ -157,7 +158,14 @@ func readTokenizerFile(path string) (file tokenizerJSON, sum []byte, err error) 
 		err = v.read(&file)
 		return file, v.sum.Sum(nil), err
 	}
-	text, err := regular.Read(path, maxTokenizerFile)
+	var text []byte
+	if IsGGUF(path) {
+		var said specials
+		text, said, err = readGGUFTokenizer(path)
+		file.said = map[string]specials{tokenizerConfig: said}
+	} else {
+		text, err = regular.Read(path, maxTokenizerFile)
+	}
 	if err != nil {
 		return file, nil, err
 	}

@@ -22,6 +22,8 @@ type Description struct {
 	Data runconfig.Data `json:"data"`
 	// Special are the tokens that begin and end texts of a model without a tokenizer.
 	Special data.SpecialIDs `json:"special,omitzero"`
+	// ReadSpecial says that the names of special tokens in a text are these tokens.
+	ReadSpecial bool `json:"-"`
 }
 
 // Describe reads the description from the metadata of the model file at path.
@@ -68,7 +70,11 @@ func (d Description) Tokenizer() (data.Tokenizer, error) {
 	if d.Data.Tokenizer == "" {
 		return nil, errors.Wrapf(ErrNoTokenizer, "want token ids, each below %d, not text", d.Spec.Vocab)
 	}
-	return data.TokenizerOf(d.Data.Source, d.Data.Tokenizer)
+	t, err := data.TokenizerOf(d.Data.Source, d.Data.Tokenizer)
+	if err == nil && d.ReadSpecial {
+		t = data.ReadingSpecial(t)
+	}
+	return t, err
 }
 
 // check returns an error if Open could not read a model with this description.

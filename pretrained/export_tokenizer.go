@@ -79,7 +79,7 @@ func (m *Model) tokenizerFiles() (tokenizerFiles, error) {
 // builtIn returns the name of the tokenizer in a file: bytes or gpt2 if the file is the one
 // that an export writes for these, otherwise the file's path.
 func builtIn(file string, t data.Tokenizer) (string, error) {
-	text, err := regular.Read(file, maxTokenizerFile)
+	text, err := tokenizerText(file)
 	if err != nil {
 		return "", err
 	}
@@ -96,6 +96,15 @@ func builtIn(file string, t data.Tokenizer) (string, error) {
 		}
 	}
 	return file, nil
+}
+
+// tokenizerText returns the text of a tokenizer's file; of a GGUF file the tokenizer.json of its
+// keys.
+func tokenizerText(path string) ([]byte, error) {
+	if data.IsGGUF(path) {
+		return data.TokenizerJSON(path)
+	}
+	return regular.Read(path, maxTokenizerFile)
 }
 
 // sameJSON tells whether two texts are the same JSON in any layout: earlier versions wrote a
@@ -121,8 +130,12 @@ func (t *tokenizerFiles) copy(path string, reads data.Tokenizer) error {
 	}
 	amend := data.AddsBOS(reads) && !data.AddsBOS(asFiled)
 	vocab := data.VocabFiles(path)
-	for i, name := range append(vocab, tokenizerConfig, "special_tokens_map.json", "added_tokens.json") {
-		text, err := regular.Read(filepath.Join(filepath.Dir(path), name), maxTokenizerFile)
+	names := append(vocab, tokenizerConfig, "special_tokens_map.json", "added_tokens.json")
+	if data.IsGGUF(path) {
+		names = vocab
+	}
+	for i, name := range names {
+		text, err := tokenizerText(filepath.Join(filepath.Dir(path), name))
 		if errors.Is(err, os.ErrNotExist) && i >= len(vocab) {
 			continue
 		}

@@ -1,6 +1,7 @@
 package pretrained
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,4 +103,16 @@ func (m *Model) Export(format, path string, o ExportOptions) (notes []string, er
 func holds(folder, name string) bool {
 	_, err := os.Stat(filepath.Join(folder, name))
 	return err == nil
+}
+
+// begins tells whether a file begins with these bytes.
+func begins(path, lead string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	got := make([]byte, len(lead))
+	_, err = io.ReadFull(f, got)
+	return err == nil && string(got) == lead
 }

@@ -22,7 +22,7 @@ func gemma2() Architecture {
 			"num_key_value_heads": 4, "head_dim": 256, "rms_norm_eps": 1e-6, "hidden_activation": "gelu_pytorch_tanh", "tie_word_embeddings": true,
 			"query_pre_attn_scalar": 256, "final_logit_softcapping": 30.0, "attn_logit_softcapping": 50.0}`,
 		Tensors: gemmaTensors, Prefix: "model.", Head: "lm_head.weight", GainsLess1: true, Unused: []string{".rotary_emb.inv_freq"},
-		GGUF: &GGUFForm{Eps: "attention.layer_norm_rms_epsilon", Windows: true, Keys: gemmaGGUF("gemma2", "second", 2)},
+		GGUF: &GGUFForm{Windows: true, Check: gemmaGGUF("gemma2", "second", 2)},
 	}
 }
 
@@ -34,7 +34,7 @@ func gemma3() Architecture {
 	a.Defaults = `{"vocab_size": 262208, "max_position_embeddings": 131072, "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26, "num_attention_heads": 8,
 		"num_key_value_heads": 4, "head_dim": 256, "rms_norm_eps": 1e-6, "hidden_activation": "gelu_pytorch_tanh", "tie_word_embeddings": true, "query_pre_attn_scalar": 256}`
 	a.Tensors += qwen3Norms
-	a.GGUF = &GGUFForm{Name: "gemma3", Eps: "attention.layer_norm_rms_epsilon", Windows: true, Keys: gemmaGGUF("gemma3", "sixth", 6)}
+	a.GGUF = &GGUFForm{Name: "gemma3", Windows: true, Check: gemmaGGUF("gemma3", "sixth", 6)}
 	return a
 }
 

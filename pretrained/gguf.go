@@ -2,9 +2,9 @@ package pretrained
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -19,12 +19,60 @@ import (
 // GGUFForm describes an architecture in llama.cpp's GGUF files.
 type GGUFForm struct {
 	Name       string // llama.cpp's name; "": Architecture.Type
-	Eps        string // key of the norms' epsilon
 	Neighbours bool   // rotary positions rotate pairs of neighbouring rows of a head, not of rows half a head apart as in Hugging Face's files
 	Windows    bool   // it has attention windows
-	// Keys returns further keys and their values, or an error for a model that llama.cpp cannot
-	// compute; nil: there are none.
-	Keys func(models.Spec) (map[string]any, error)
+	// Check returns an error for a model that llama.cpp cannot compute; nil: it can compute all.
+	Check func(models.Spec) error
+}
+
+// ggufKeys is the table of metadata: a key after the architecture's name; the field that configKey
+// calls ours or, after =, the key of config.json that has it; and what it is in GGUF: an integer
+// (i), a float (f), a bool (b), a text that is written if it is not the class's default (s), or a
+// key that is read but not written (-). An architecture has those whose fields are in its own
+// table.
+const ggufKeys = `context_length           seq                   i
+embedding_length                 stream.d_model        i
+feed_forward_length              feedforward.hidden    i
+block_count                      layers                i
+attention.head_count             attention.heads       i
+attention.head_count_kv          attention.kv_heads    i
+attention.key_length             attention.head_dim    i
+attention.value_length           attention.head_dim    i
+attention.layer_norm_epsilon     norm_eps              f
+attention.layer_norm_rms_epsilon norm_eps              f
+use_parallel_residual            parallel              b
+residual_scale                   residual_scale        f
+embedding_scale                  embedding_scale       f
+attention.scale                  attention.scale       f
+attn_logit_softcapping           attention.softcap     f
+final_logit_softcapping          logit_softcap         f
+logit_scale                      =logits_scaling       f
+rope.freq_base                   =rope_theta           f
+rope.freq_base                   =rotary_emb_base      f
+rope.freq_base_swa               =rope_local_base_freq -
+attention.sliding_window         =sliding_window       i
+hidden_act                       =hidden_act           s
+`
+
+// ggufKey is a key of a GGUF file's metadata, after the architecture's name, and one of
+// config.json.
+type ggufKey struct{ gguf, config, kind string }
+
+// ggufKeys returns the rows of the table that an architecture may have.
+func (a Architecture) ggufKeys() (keys []ggufKey) {
+	for line := range strings.Lines(ggufKeys) {
+		f := strings.Fields(line)
+		name, known := strings.CutPrefix(f[1], "=")
+		for _, k := range a.configKeys() {
+			if !known && k.ours == name {
+				name, known = k.name, true
+			}
+		}
+		if known {
+			keys = append(keys, ggufKey{f[0], name, f[2]})
+		}
+	}
+	return keys
 }
 
 // name returns llama.cpp's name of the architecture.
@@ -118,7 +166,7 @@ func (a Architecture) ggufTensors(m *Model) ([]checkpoint.Tensor, error) {
 // ggufLayout returns the layout of a GGUF file.
 func (a Architecture) ggufLayout(spec models.Spec) layout {
 	l := a.layout(spec)
-	l.GainsLess1 = false
+	l.GainsLess1, l.from = false, "the metadata"
 	for i := range l.rows {
 		r := &l.rows[i]
 		r.theirs = r.gguf
@@ -144,44 +192,43 @@ func (a Architecture) ggufLayout(spec models.Spec) layout {
 	return l
 }
 
-// ggufMetadata returns what llama.cpp needs to know about the model.
+// ggufMetadata returns what llama.cpp needs to know about the model. By some names of models it
+// looks for tokens, and fails if there are none.
 func (m *Model) ggufMetadata(a Architecture, o ExportOptions) ([]checkpoint.GGUFEntry, error) {
-	c, kind := m.Spec, ggufTypeNamed(o.Type)
+	c, kind, arch := m.Spec, ggufTypeNamed(o.Type), a.GGUF.name(a)
 	entry := func(key string, value any) checkpoint.GGUFEntry { return checkpoint.GGUFEntry{Key: key, Value: value} }
-	arch := a.GGUF.name(a)
-	number := func(key string, n int) checkpoint.GGUFEntry { return entry(arch+"."+key, uint32(n)) }
 	all := []checkpoint.GGUFEntry{
-		entry("general.architecture", arch), entry("general.name", "residua "+arch), entry("general.file_type", kind.file),
-		number("vocab_size", c.Vocab), number("context_length", c.Seq), number("embedding_length", c.Width()), number("block_count", c.Layers),
-		number("feed_forward_length", c.FeedForwardShape().Hidden), number("attention.head_count", c.HeadCount()),
-		number("attention.head_count_kv", c.KVHeads()), entry(arch+"."+a.GGUF.Eps, float32(c.NormEps)),
+		entry("general.architecture", arch), entry("general.name", "residua"), entry("general.file_type", kind.file), entry(arch+".vocab_size", uint32(c.Vocab)),
 	}
 	if kind.elements == checkpoint.GGUFQ8 {
 		all = append(all, entry("general.quantization_version", uint32(2)))
 	}
-	if kind := c.Attention.Kind; kind != nil && !a.GGUF.Windows {
-		return nil, errors.Errorf("gguf: model.attention.kind: want %s, got %s: other attention is not written", layers.DefaultAttention().Name(), kind.Name())
-	}
-	if got := c.Attention.RopeScaling.Type; got != "" {
-		return nil, errors.Errorf("gguf: model.attention.rope_scaling.type: want nothing, got %s: scaled positions are not written", got)
+	scaling := c.Attention.RopeScaling
+	switch {
+	case c.Attention.Kind != nil && !a.GGUF.Windows:
+		return nil, errors.Errorf("gguf: model.attention.kind: want %s, got %s: other attention is not written", layers.DefaultAttention().Name(), c.Attention.Kind.Name())
+	case scaling.Type == layers.RopeLinear:
+		all = append(all, entry(arch+".rope.scaling.type", scaling.Type), entry(arch+".rope.scaling.factor", float32(scaling.Factor)))
+	case scaling.Type != "":
+		return nil, errors.Errorf("gguf: model.attention.rope_scaling.type: want linear or nothing, got %s: other scaled positions are not written", scaling.Type)
 	}
 	if c.Attention.Positions == models.PositionsRoPE {
 		rotated := c.HeadDim()
 		if part := c.Attention.RopePart; part != 0 {
 			rotated = 2 * layers.RotatedPairs(part, rotated)
 		}
-		all = append(all, number("attention.key_length", c.HeadDim()), number("attention.value_length", c.HeadDim()),
-			number("rope.dimension_count", rotated), entry(arch+".rope.freq_base", float32(c.Attention.RopeBase)))
+		all = append(all, entry(arch+".rope.dimension_count", uint32(rotated)))
 	}
-	if a.GGUF.Keys != nil {
-		keys, err := a.GGUF.Keys(c)
-		if err != nil {
+	if a.GGUF.Check != nil {
+		if err := a.GGUF.Check(c); err != nil {
 			return nil, err
 		}
-		for _, key := range slices.Sorted(maps.Keys(keys)) {
-			all = append(all, entry(arch+"."+key, keys[key]))
-		}
 	}
+	values, err := a.ggufValues(c)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, values...)
 	switch {
 	case m.Data.Tokenizer == "" && !o.IDsAlone:
 		return nil, errors.New("gguf: want a model with a tokenizer, got one of token ids alone, which llama.cpp's server cannot open")
@@ -191,10 +238,35 @@ func (m *Model) ggufMetadata(a Architecture, o ExportOptions) ([]checkpoint.GGUF
 	return m.ggufTokenizer(all)
 }
 
+// ggufValues returns the values of ggufKeys, by the model's config.json.
+func (a Architecture) ggufValues(spec models.Spec) (all []checkpoint.GGUFEntry, err error) {
+	text, err := json.Marshal(a.config(spec))
+	if err != nil {
+		return nil, errors.WithStack(err)
+	}
+	var config, defaults map[string]any
+	if err := cmp.Or(unmarshal(text, &config), unmarshal([]byte(cmp.Or(a.Defaults, "{}")), &defaults)); err != nil {
+		return nil, err
+	}
+	for _, k := range a.ggufKeys() {
+		value := config[k.config]
+		if n, ok := value.(float64); ok && k.kind == "i" {
+			value = uint32(n)
+		} else if ok {
+			value = float32(n)
+		}
+		otherNorm := strings.HasSuffix(k.gguf, map[bool]string{true: "rms_epsilon", false: "layer_norm_epsilon"}[spec.Norm == models.NormLayer])
+		usual := k.kind == "-" || k.kind == "s" && (defaults[k.config] == nil || defaults[k.config] == value)
+		if value != nil && !usual && !otherNorm {
+			all = append(all, checkpoint.GGUFEntry{Key: a.GGUF.name(a) + "." + k.gguf, Value: value})
+		}
+	}
+	return all, nil
+}
+
 // ggufTokenizer appends the tokenizer. Ids of the model that the tokenizer lacks become unused
 // tokens, [unusedN].
 func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntry, error) {
-	const normal, control, userDefined, unused = 1, 3, 4, 5
 	t, err := m.Tokenizer()
 	if err != nil {
 		return nil, err
@@ -209,14 +281,14 @@ func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntr
 	kinds := make([]int32, m.Spec.Vocab)
 	tokens := make([]string, m.Spec.Vocab)
 	for id := range tokens {
-		tokens[id], kinds[id] = fmt.Sprintf("[unused%d]", id), unused
+		tokens[id], kinds[id] = fmt.Sprintf("[unused%d]", id), data.GGUFUnused
 		if id < len(v.Tokens) && v.Tokens[id] != "" {
-			tokens[id], kinds[id] = v.Tokens[id], normal
+			tokens[id], kinds[id] = v.Tokens[id], data.GGUFNormal
 			switch {
 			case v.Special[id]:
-				kinds[id] = control
+				kinds[id] = data.GGUFControl
 			case v.Added[id]:
-				kinds[id] = userDefined
+				kinds[id] = data.GGUFUserDefined
 			}
 		}
 	}

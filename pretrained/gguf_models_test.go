@@ -1,6 +1,7 @@
 package pretrained_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,7 +18,7 @@ func peoplesInGGUF(t *testing.T) map[string]*pretrained.Model {
 	plain := func(c *models.Config) { c.Attention.Kind = nil }
 	blocks := func(c *models.Config) { // llama.cpp's windows, and its scale
 		s := c.Attention.Kind.(layers.SlidingAttention)
-		s.Window, c.Attention.Scale = 8, 0
+		s.Window, c.Attention.Scale = 8, 1/math.Sqrt(8)
 		if c.Layers, s.Layers = 4, []int{0, 2}; s.RopeBase != 0 {
 			c.Layers, s.Layers = 6, []int{0, 1, 2, 3, 4}
 		}
@@ -25,9 +26,10 @@ func peoplesInGGUF(t *testing.T) map[string]*pretrained.Model {
 	}
 	for _, f := range filledModels(t) {
 		change, known := map[string]func(c *models.Config){
-			"qwen2": plain, "gpt_neox": plain, "gpt_neox-serial": func(c *models.Config) { c.TieEmbeddings, c.Gelu = false, models.GeluTanh }, "gemma2": blocks, "gemma3_text": blocks, "olmo2": plain, "granite": plain,
-			"llama-biases": plain, "phi3": plain,
-			"smollm3": func(c *models.Config) { c.Layers, c.Attention.NoRope = 4, []int{3} },
+			"qwen2": plain, "gpt_neox": plain, "gpt_neox-serial": func(c *models.Config) { c.TieEmbeddings, c.Gelu = false, models.GeluTanh }, "gemma2": blocks, "gemma3_text": blocks, "gemma3_text-scaled": blocks, "olmo2": plain, "granite": plain,
+			"llama-biases": plain,
+			"phi3":         func(c *models.Config) { c.Attention.Kind, c.Attention.RopePart = nil, 0.5 },
+			"smollm3":      func(c *models.Config) { c.Layers, c.Attention.NoRope = 4, []int{3} },
 		}[f.name]
 		if !known {
 			continue
@@ -37,6 +39,6 @@ func peoplesInGGUF(t *testing.T) map[string]*pretrained.Model {
 		c.Vocab, c.Init, c.InitStd = 257, models.InitLeCun, 0
 		all[f.name] = made(t, c, "bytes")
 	}
-	require.Len(t, all, 10)
+	require.Len(t, all, 11)
 	return all
 }

@@ -17,7 +17,7 @@ const gpt2Vocab = 50257
 // data is not reordered. Old files also hold the masks of attention.
 func gpt2() Architecture {
 	return Architecture{
-		Type: "gpt2", Class: "GPT2LMHeadModel", Stream: vectorStream(), GGUF: &GGUFForm{Eps: "attention.layer_norm_epsilon", Keys: gpt2GGUF},
+		Type: "gpt2", Class: "GPT2LMHeadModel", Stream: vectorStream(), GGUF: &GGUFForm{Check: gpt2GGUF},
 		Keys: gpt2Keys, Read: readGPT2, Write: writeGPT2,
 		Defaults: `{"vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12, "activation_function": "gelu_new",
 			"layer_norm_epsilon": 1e-5, "tie_word_embeddings": true}`,

@@ -14,7 +14,7 @@ func gptNeoX() Architecture {
 			"num_attention_heads": 64, "layer_norm_eps": 1e-5, "hidden_act": "gelu", "use_parallel_residual": true}`,
 		Tensors: gptNeoXTensors, Prefix: "gpt_neox.", Head: "embed_out.weight", VocabFiles: true,
 		Unused: []string{".attention.bias", ".attention.masked_bias", ".attention.rotary_emb.inv_freq"},
-		GGUF:   &GGUFForm{Name: "gptneox", Eps: "attention.layer_norm_epsilon", Keys: gptNeoXGGUF},
+		GGUF:   &GGUFForm{Name: "gptneox", Check: gptNeoXGGUF},
 	}
 }
 

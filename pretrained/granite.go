@@ -14,7 +14,7 @@ func granite() Architecture {
 	a := llama()
 	a.Type, a.Class, a.Read, a.Write, a.Unused = "granite", "GraniteForCausalLM", readGranite, writeGranite, nil
 	a.Keys += "embedding_multiplier embedding_scale\nresidual_multiplier residual_scale\nattention_multiplier attention.scale\n"
-	a.GGUF = &GGUFForm{Eps: "attention.layer_norm_rms_epsilon", Neighbours: true, Keys: graniteGGUF}
+	a.GGUF = &GGUFForm{Neighbours: true}
 	return a
 }
 

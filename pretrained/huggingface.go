@@ -48,20 +48,7 @@ func (huggingFace) Import(zoo models.Zoo, path string) (*Model, error) {
 	}
 	m := &Model{}
 	m.Spec, m.Data = c, runconfig.Data{TextField: runconfig.Defaults().Data.TextField}
-	m.Source.ModelPath = filepath.Join(path, checkpoint.ModelFile)
-	read := checkpoint.ReadTensors
-	switch {
-	case holds(path, checkpoint.ModelFile):
-	case holds(path, checkpoint.ModelIndex):
-		m.Source.ModelPath, read = filepath.Join(path, checkpoint.ModelIndex), checkpoint.ReadSharded
-	case holds(path, checkpoint.TorchModel):
-		m.Source.ModelPath, read = filepath.Join(path, checkpoint.TorchModel), checkpoint.ReadTorch
-	case holds(path, checkpoint.TorchIndex):
-		m.Source.ModelPath, read = filepath.Join(path, checkpoint.TorchIndex), checkpoint.ReadTorch
-	default:
-		return nil, errors.Errorf("%s: has a %s but no %s, %s or %s: other formats are not read: save the model anew as safetensors", path, checkpoint.HuggingFaceConfig, checkpoint.ModelFile, checkpoint.ModelIndex, checkpoint.TorchModel)
-	}
-	file, err := read(m.Source.ModelPath)
+	file, err := m.readWeights(path)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +56,20 @@ func (huggingFace) Import(zoo models.Zoo, path string) (*Model, error) {
 		return nil, errors.Wrap(err, m.Source.ModelPath)
 	}
 	return m, m.readTokenizer(a, path)
+}
+
+// readWeights reads the first of the files of weights that a folder has.
+func (m *Model) readWeights(folder string) (*checkpoint.File, error) {
+	for _, f := range []struct {
+		name string
+		read func(path string) (*checkpoint.File, error)
+	}{{checkpoint.ModelFile, checkpoint.ReadTensors}, {checkpoint.ModelIndex, checkpoint.ReadSharded}, {checkpoint.TorchModel, checkpoint.ReadTorch}, {checkpoint.TorchIndex, checkpoint.ReadTorch}} {
+		if holds(folder, f.name) {
+			m.Source.ModelPath = filepath.Join(folder, f.name)
+			return f.read(m.Source.ModelPath)
+		}
+	}
+	return nil, errors.Errorf("%s: has a %s but no %s, %s or %s: other formats are not read: save the model anew as safetensors", folder, checkpoint.HuggingFaceConfig, checkpoint.ModelFile, checkpoint.ModelIndex, checkpoint.TorchModel)
 }
 
 // readTokenizer finds the tokenizer and the special tokens of a folder. Without a tokenizer, which

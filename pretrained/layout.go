@@ -19,7 +19,8 @@ type layout struct {
 	rows   []row
 	sizes  map[byte]int // sizes of axes
 	layers int
-	order  []int // of the entries of heads of queries and keys, see headOrder
+	order  []int  // of the entries of heads of queries and keys, see headOrder
+	from   string // where the sizes are from, for errors
 }
 
 // row says where the entries of a tensor (theirs) lie in one of our parameters (ours). Axes
@@ -35,8 +36,9 @@ type row struct{ ours, axes, theirs, theirAxes, gguf string }
 // theirs, theirAxes and, optionally, gguf.
 func (a Architecture) layout(spec models.Spec) layout {
 	queries, keys := spec.HeadCount()*spec.HeadDim(), spec.KVHeads()*spec.HeadDim()
-	l := layout{Architecture: a, layers: spec.Layers, order: a.headOrder(spec), sizes: map[byte]int{'L': spec.Layers, 'V': spec.Vocab, 'T': spec.Seq, 'D': spec.Width(), 'F': spec.FeedForwardShape().Hidden,
-		'Q': queries, 'K': keys, 'W': keys, 'A': queries + 2*keys, 'H': spec.HeadCount(), 'G': spec.KVHeads(), 'h': spec.HeadDim(), 'e': spec.HeadDim() / 2, '2': 2, '3': 3}}
+	l := layout{Architecture: a, from: checkpoint.HuggingFaceConfig, layers: spec.Layers, order: a.headOrder(spec),
+		sizes: map[byte]int{'L': spec.Layers, 'V': spec.Vocab, 'T': spec.Seq, 'D': spec.Width(), 'F': spec.FeedForwardShape().Hidden,
+			'Q': queries, 'K': keys, 'W': keys, 'A': queries + 2*keys, 'H': spec.HeadCount(), 'G': spec.KVHeads(), 'h': spec.HeadDim(), 'e': spec.HeadDim() / 2, '2': 2, '3': 3}}
 	maps.Copy(l.sizes, a.sizes)
 	for line := range strings.Lines(a.Tensors) {
 		f := append(strings.Fields(line), "")
@@ -204,7 +206,7 @@ func (p placed) each(f func(their, our int)) {
 func (l layout) read(tensors map[string]checkpoint.Tensor) (map[string][]float32, error) {
 	values := map[string][]float32{}
 	for p := range l.tensors() {
-		theirs, err := take(tensors, p.name, p.shape, p.more)
+		theirs, err := l.take(tensors, p.name, p.shape, p.more)
 		if err != nil {
 			return nil, err
 		}
@@ -253,13 +255,13 @@ func plus(x []float32, c float32) []float32 {
 }
 
 // take returns a tensor's elements, and removes it from a file's tensors unless it is kept.
-func take(tensors map[string]checkpoint.Tensor, name string, shape []int, keep bool) ([]float32, error) {
+func (l layout) take(tensors map[string]checkpoint.Tensor, name string, shape []int, keep bool) ([]float32, error) {
 	t, ok := tensors[name]
 	if !ok {
-		return nil, tensorErrorf(name, "want it for the model of %s, the file has none", checkpoint.HuggingFaceConfig)
+		return nil, tensorErrorf(name, "want it for the model of %s, the file has none", l.from)
 	}
 	if !slices.Equal(t.Shape, shape) {
-		return nil, tensorErrorf(t.Name, "want shape %v for the model of %s, got %v", shape, checkpoint.HuggingFaceConfig, t.Shape)
+		return nil, tensorErrorf(t.Name, "want shape %v for the model of %s, got %v", shape, l.from, t.Shape)
 	}
 	elements, err := t.Float32s()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // wavelengths of the positions.
 func llama() Architecture {
 	return Architecture{
-		Type: "llama", Class: "LlamaForCausalLM", Stream: vectorStream(), GGUF: &GGUFForm{Eps: "attention.layer_norm_rms_epsilon", Neighbours: true},
+		Type: "llama", Class: "LlamaForCausalLM", Stream: vectorStream(), GGUF: &GGUFForm{Neighbours: true},
 		Keys: llamaKeys, Read: readLlama, Write: writeLlama,
 		Defaults: `{"vocab_size": 32000, "max_position_embeddings": 2048, "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
 			"num_attention_heads": 32, "rms_norm_eps": 1e-6}`,

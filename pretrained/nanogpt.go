@@ -1,7 +1,6 @@
 package pretrained
 
 import (
-	"os"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -24,14 +23,7 @@ func (nanoGPT) Wants() string { return "nanoGPT's ckpt.pt" }
 
 // Recognises tells whether the file's name ends in .pt and it begins as a zip archive does.
 func (nanoGPT) Recognises(path string) bool {
-	f, err := os.Open(path)
-	if err != nil || !strings.HasSuffix(path, ".pt") {
-		return false
-	}
-	defer f.Close()
-	var lead [2]byte
-	_, err = f.Read(lead[:])
-	return err == nil && string(lead[:]) == "PK"
+	return strings.HasSuffix(path, ".pt") && begins(path, "PK")
 }
 
 // Import reads the model of a checkpoint. A vocabulary of GPT-2's size, also up to the multiple of

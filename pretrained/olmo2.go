@@ -9,7 +9,7 @@ import (
 func olmo2() Architecture {
 	a := llama()
 	a.Type, a.Class, a.Read, a.Keys, a.Tensors, a.Unused = "olmo2", "Olmo2ForCausalLM", readOLMo2, llamaSizes+noBiases, olmo2Tensors, nil
-	a.GGUF = &GGUFForm{Eps: "attention.layer_norm_rms_epsilon"}
+	a.GGUF = &GGUFForm{}
 	a.Defaults = `{"vocab_size": 50304, "max_position_embeddings": 2048, "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
 		"num_attention_heads": 32, "rms_norm_eps": 1e-5}`
 	return a

@@ -14,7 +14,7 @@ func phi3() Architecture {
 	a.Keys = llamaSizes + windowKey + "partial_rotary_factor attention.rope_part\n"
 	a.Defaults = `{"vocab_size": 32064, "max_position_embeddings": 4096, "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 32,
 		"num_attention_heads": 32, "rms_norm_eps": 1e-5, "sliding_window": null}`
-	a.GGUF = &GGUFForm{Eps: "attention.layer_norm_rms_epsilon"}
+	a.GGUF = &GGUFForm{}
 	return a
 }
 

@@ -11,7 +11,7 @@ import (
 // and, optionally, attention windows in some layers.
 func qwen3() Architecture {
 	return Architecture{
-		Type: "qwen3", Class: "Qwen3ForCausalLM", Stream: vectorStream(), GGUF: &GGUFForm{Eps: "attention.layer_norm_rms_epsilon"},
+		Type: "qwen3", Class: "Qwen3ForCausalLM", Stream: vectorStream(), GGUF: &GGUFForm{},
 		Keys: llamaSizes + noBiases + windowKey, Read: readQwen3, Write: writeQwen3,
 		Defaults: `{"vocab_size": 151936, "max_position_embeddings": 32768, "hidden_size": 4096, "intermediate_size": 22016, "num_hidden_layers": 32,
 			"num_attention_heads": 32, "num_key_value_heads": 32, "head_dim": 128, "rms_norm_eps": 1e-6}`,

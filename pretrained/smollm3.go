@@ -13,7 +13,7 @@ import (
 func smolLM3() Architecture {
 	a := llama()
 	a.Type, a.Class, a.Read, a.Write, a.Keys, a.Unused = "smollm3", "SmolLM3ForCausalLM", readSmolLM3, writeSmolLM3, llamaKeys+windowKey, nil
-	a.GGUF = &GGUFForm{Eps: "attention.layer_norm_rms_epsilon", Neighbours: true, Keys: smolLM3GGUF}
+	a.GGUF = &GGUFForm{Neighbours: true, Check: smolLM3GGUF}
 	a.Defaults = `{"vocab_size": 128256, "max_position_embeddings": 32768, "hidden_size": 2048, "intermediate_size": 11008, "num_hidden_layers": 36,
 		"num_attention_heads": 16, "num_key_value_heads": 4, "rms_norm_eps": 1e-6, "tie_word_embeddings": true}`
 	return a

@@ -16,6 +16,7 @@ import (
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/stream"
+	"github.com/residua-go/residua/trainer/learner"
 )
 
 // cpuOnly lists the options that a GPU is refused, by key, and removes them.
@@ -89,10 +90,30 @@ func blocksOf(c models.Config) string {
 	return strings.Join(has, ", ")
 }
 
-// TestTableOfClasses: the table of docs/convert.md says which classes of transformers open, what
-// their blocks have, and what becomes of them, and is so.
+// requireTrains trains a model of a spec for two steps.
+func requireTrains(t *testing.T, spec models.Spec, name string) {
+	ids, targets := make([]int32, spec.Seq), make([]int32, spec.Seq)
+	for i := range ids {
+		ids[i], targets[i] = int32(i%7), int32((i+1)%7)
+	}
+	l, err := learner.New(spec, learner.Fixed(ids, targets), learner.Options{})
+	require.NoError(t, err, name)
+	defer l.Close()
+	require.NoError(t, l.Train(t.Context(), 2, nil), name)
+}
+
+// inBothWays exports a model as GGUF, opens that, and returns llama.cpp's name of it.
+func inBothWays(t *testing.T, m *pretrained.Model) string {
+	path := filepath.Join(t.TempDir(), "model.gguf")
+	require.NoError(t, exportAs(m, "gguf", path, pretrained.ExportOptions{IDsAlone: true}))
+	require.NoError(t, open(t, path).Spec.SameModel(m.Spec))
+	return "`" + parseGGUF(t, path).metadata["general.architecture"].(string) + "`"
+}
+
+// TestTableOfClasses: the table of docs/convert.md says which classes of transformers open, train
+// and are exported, what their blocks have, and what becomes of them, and is so.
 func TestTableOfClasses(t *testing.T) {
-	table := "| `model_type` | opened, trained and exported as | blocks | llama.cpp | a GPU is refused |\n|---|---|---|---|---|\n"
+	table := "| `model_type` | opens, trains, is exported as | blocks | GGUF, in and out | a GPU is refused |\n|---|---|---|---|---|\n"
 	folders := map[string]string{}
 	for _, f := range filledModels(t) {
 		folders[f.name] = f.write(t, 1)
@@ -101,27 +122,31 @@ func TestTableOfClasses(t *testing.T) {
 	mistral := openForeign(t, llama)
 	mistral.config["model_type"], mistral.config["sliding_window"] = "mistral", 7
 	folders["gpt2"], folders["llama"], folders["qwen3"], folders["mistral"] = reference(gpt2), reference(llama), reference(qwen3), mistral.write(t)
+	folders["phi3"] = folders["phi3-long"]
 	for _, kind := range pretrained.ArchitectureNames(models.Standard()) {
 		if kind == "residua" {
 			continue
 		}
-		models := map[string]string{"phi3": "phi3-long"}
 		folder, ok := folders[kind]
-		if other := models[kind]; other != "" {
-			folder, ok = folders[other], true
-		}
 		require.True(t, ok, "%s: want a folder in testdata/transformers", kind)
 		m := open(t, folder)
+		requireTrains(t, m.Spec, kind)
 		out := filepath.Join(t.TempDir(), "out")
 		export(t, m, out, pretrained.ExportOptions{Architecture: kind})
+		requireSame(t, m, open(t, out), kind)
 		config, err := os.ReadFile(filepath.Join(out, "config.json"))
 		require.NoError(t, err)
 		_, class, _ := strings.Cut(string(config), `"architectures": [`)
 		class, _, _ = strings.Cut(class, "]")
-		_, inGGUF := gguf[kind]
-		inGGUF = inGGUF || slices.Contains([]string{"gpt2", "llama", "qwen3"}, kind)
-		table += fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", kind, strings.Trim(strings.TrimSpace(class), `"`), blocksOf(m.Spec.Config),
-			map[bool]string{true: "yes", false: "no"}[inGGUF], strings.Join(refusedKeys(t, m.Spec), ", "))
+		name := "no"
+		if written, ok := gguf[kind]; ok {
+			name = inBothWays(t, written)
+		} else if kind != "mistral" {
+			name = inBothWays(t, m)
+		} else {
+			require.ErrorContains(t, exportAs(m, "gguf", filepath.Join(t.TempDir(), "x"), pretrained.ExportOptions{IDsAlone: true}), "gguf: ")
+		}
+		table += fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", kind, strings.Trim(strings.TrimSpace(class), `"`), blocksOf(m.Spec.Config), name, strings.Join(refusedKeys(t, m.Spec), ", "))
 	}
 	page, err := os.ReadFile(filepath.Join("..", "docs", "convert.md"))
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,7 +53,12 @@ func putExpected(t *testing.T, folder string, m *pretrained.Model) {
 		{Name: "logits", Shape: []int{2, 40, m.Spec.Vocab}, Data: logitsOf(t, m, ids, 2)}}
 	if rope := m.Spec.Attention.RopeScaling; !m.Spec.MaskDocuments && (rope.OriginalSeq == 0 || rope.OriginalSeq > 16) { // longrope changes there
 		greedy := greedyAfter(t, m, narrow[:5])
-		tensors = append(tensors, checkpoint.Tensor{Name: "greedy", Shape: []int{len(greedy)}, Data: greedy})
+		all := slices.Clone(ids[:5])
+		for _, id := range greedy[:len(greedy)-1] {
+			all = append(all, int(id))
+		}
+		tensors = append(tensors, checkpoint.Tensor{Name: "greedy", Shape: []int{len(greedy)}, Data: greedy},
+			checkpoint.Tensor{Name: "greedy_logits", Shape: []int{len(greedy), m.Spec.Vocab}, Data: logitsOf(t, m, all, 1)[4*m.Spec.Vocab:]})
 	}
 	require.NoError(t, checkpoint.WriteTensors(filepath.Join(folder, "expected.safetensors"), tensors, nil))
 	if m.Data.Tokenizer == "" {

@@ -37,11 +37,17 @@ func TestPage(t *testing.T) {
 		require.NoError(t, os.Rename(run.Dir, filepath.Join("runs", name)))
 	}
 
+	folders, err := filepath.Glob(filepath.Join("runs", "quickstart", "checkpoints", "step-*"))
+	require.NoError(t, err)
+	var steps []string // of the checkpoints that the page averages
+	for _, folder := range folders[max(0, len(folders)-2):] {
+		steps = append(steps, strings.TrimLeft(strings.TrimPrefix(filepath.Base(folder), "step-"), "0"))
+	}
 	python, commands := transformers(), 0
 	for _, b := range block.FindAllStringSubmatch(string(text), -1) {
 		if b[1] == "python" {
 			if python != "" {
-				runPython(t, python, b[2])
+				runPython(t, python, strings.Replace(b[2], "(1500, 2000)", "("+strings.Join(steps, ", ")+")", 1))
 			}
 			continue
 		}
@@ -53,8 +59,26 @@ func TestPage(t *testing.T) {
 	require.Greater(t, commands, 3)
 }
 
-// runLine runs a command line of the page.
-func runLine(t *testing.T, line string) {
+// TestPyTorchPage runs the Python of docs/pytorch.md and its command, which generates the ids that
+// PyTorch does.
+func TestPyTorchPage(t *testing.T) {
+	python := transformers()
+	if python == "" {
+		t.Skip("RESIDUA_PYTHON names no Python with torch and transformers")
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "pytorch.md"))
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	blocks := block.FindAllStringSubmatch(string(text), -1)
+	require.Len(t, blocks, 3)
+	require.Len(t, strings.Split(strings.TrimSpace(strings.Replace(blocks[1][2], "\n\n", "\n", 1)), "\n"), 12, "twelve lines")
+	want := strings.Trim(runPython(t, python, blocks[0][2]), "[]\n")
+	runPython(t, python, blocks[1][2])
+	require.Equal(t, strings.ReplaceAll(want, ", ", ","), strings.TrimSpace(runLine(t, strings.TrimSpace(blocks[2][2]))))
+}
+
+// runLine runs a command line of the page, and returns what it prints.
+func runLine(t *testing.T, line string) string {
 	all := map[string]commandline.Command{"convert": command(), "generate": generate.Command(models.Standard(), strings.NewReader(""))}
 	name, args, _ := strings.Cut(strings.TrimPrefix(line, "go run ./cmd/residua "), " ")
 	require.Contains(t, all, name, line)
@@ -64,6 +88,7 @@ func runLine(t *testing.T, line string) {
 	}
 	got := clitest.Call(all[name], list...)
 	require.Equal(t, commandline.ExitOK, got.Code, "%s: %s", line, got.Stderr)
+	return got.Stdout
 }
 
 // transformers is a Python that has it and PyTorch, that of RESIDUA_PYTHON; "": none.
@@ -79,10 +104,11 @@ func transformers() string {
 	return program
 }
 
-func runPython(t *testing.T, program, code string) {
+func runPython(t *testing.T, program, code string) string {
 	c := exec.CommandContext(t.Context(), program, "-c", code)
 	c.Env = append(os.Environ(), "HF_HUB_OFFLINE=1", "HF_MODULES_CACHE="+t.TempDir())
 	out, err := c.CombinedOutput()
 	require.NoError(t, err, "%s\n%s", code, out)
 	require.NotEmpty(t, out)
+	return string(out)
 }

@@ -53,6 +53,7 @@ func Command(zoo models.Zoo, stdin io.Reader) commandline.Command {
 type call struct {
 	commandline.Model
 	prompt
+	commandline.Special
 	generate.Request
 	Biases  []string `yaml:"logit_bias" help:"add VALUE to the logit of a token, given by its id or its text: <TOKEN=VALUE>; may be repeated"`
 	Samples int      `yaml:"n" default:"1" min:"1" help:"generate <N> samples: the first with -seed, the others with seeds derived from it"`
@@ -79,6 +80,7 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	c.ReadSpecial = c.Special.Special
 	p, tokenizer, err := c.OpenIDs(out)
 	if err != nil {
 		return err

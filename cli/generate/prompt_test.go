@@ -38,6 +38,14 @@ func TestPromptFromAFileOrStandardInput(t *testing.T) {
 	assert.Equal(t, want, clitest.Call(Command(models.Standard(), strings.NewReader("other")), append(args, "-prompt", "line 7\nsays")...).Stdout, "-prompt goes before standard input")
 }
 
+// TestSpecial: the name of BOS in a prompt is text and, with -special, BOS.
+func TestSpecial(t *testing.T) {
+	run := clitest.Train(t)
+	args := []string{"-checkpoint", run.Dir, "-tokens", "0", "-json", "-prompt", "a<|endoftext|>"}
+	assert.Contains(t, text(t, args...), `"prompt_ids":[256,97,60,124,`)
+	assert.Contains(t, text(t, append(args, "-special")...), `"prompt_ids":[256,97,256]`)
+}
+
 // failing is a standard input that cannot be read.
 type failing struct{}
 

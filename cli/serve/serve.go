@@ -63,6 +63,7 @@ type call struct {
 	Window int    `yaml:"window" help:"let the model see the last <N> tokens at most; 0: its training length, with ALiBi 4 times that"`
 	Rows   int    `yaml:"rows" help:"continue <N> texts at a time, each with keys and values of its own; 0: 8, fewer where the memory has no room for them"`
 	Slide  bool   `yaml:"slide" help:"let texts go on beyond the window, of which the model then sees the end, instead of refusing them"`
+	commandline.Special
 	serve.Options
 }
 
@@ -136,7 +137,7 @@ func (c *call) open(out commandline.Output) (served []serve.Model, end func(), e
 		c.Paths = []string{""} // OpenIDs refuses it
 	}
 	for i := range c.Paths {
-		m := commandline.Model{Checkpoint: commandline.Checkpoint{Zoo: c.zoo, Path: c.Paths[i]}, Place: c.Place}
+		m := commandline.Model{Checkpoint: commandline.Checkpoint{Zoo: c.zoo, Path: c.Paths[i]}, Place: c.Place, ReadSpecial: c.Special.Special}
 		p, tokenizer, err := m.OpenIDs(out)
 		if err != nil {
 			return nil, end, err

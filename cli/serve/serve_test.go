@@ -95,6 +95,21 @@ func TestServe(t *testing.T) {
 	assert.Empty(t, stderr)
 }
 
+// TestServeSpecial: with -special the names of special tokens in a prompt are these tokens.
+func TestServeSpecial(t *testing.T) {
+	run := clitest.Train(t)
+	for want, args := range map[string][]string{`{"count":17,`: nil, `{"count":5,"max_model_len":64,"tokens":[256,97,256,98,99]}`: {"-special"}} {
+		url, stop := start(t, append([]string{"-checkpoint", run.Dir, "-threads", "1"}, args...)...)
+		response, err := http.Post(url+"/tokenize", "application/json", strings.NewReader(`{"prompt": "a<|endoftext|>bc"}`))
+		require.NoError(t, err)
+		body, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		response.Body.Close()
+		assert.Contains(t, string(body), want)
+		stop()
+	}
+}
+
 // TestServeSeveral: a request's model chooses, the first answers where none is named, an unknown
 // one is 404 with OpenAI's error.
 func TestServeSeveral(t *testing.T) {

@@ -15,7 +15,7 @@ func (r Renderer) Prompt(ctx context.Context, request Request, tokenizer data.To
 	if err != nil {
 		return nil, err
 	}
-	ids := data.EncodeSpecial(tokenizer, text)
+	ids := data.ReadingSpecial(tokenizer).Encode(nil, text)
 	if len(ids) == 0 {
 		return nil, errors.New("chat template: want a text, got an empty one")
 	}

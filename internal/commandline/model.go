@@ -20,6 +20,12 @@ import (
 type Model struct {
 	Checkpoint
 	Place
+	ReadSpecial bool // the names of special tokens in a text are these tokens
+}
+
+// Special holds the setting that says how prompts spell special tokens.
+type Special struct {
+	Special bool `yaml:"special" help:"read the name of a special token in a prompt as that token, as transformers does; without, it is text like any other"`
 }
 
 // Checkpoint holds the setting that says where the model is, and the Zoo with its designs.
@@ -56,6 +62,7 @@ func (m *Model) OpenIDs(out Output) (*pretrained.Model, data.Tokenizer, error) {
 	if err != nil || p.Data.Tokenizer == "" {
 		return p, nil, err
 	}
+	p.ReadSpecial = m.ReadSpecial
 	tokenizer, err := p.Tokenizer()
 	return p, tokenizer, Usage(errors.Wrap(err, p.Source.ModelPath))
 }

@@ -4,7 +4,7 @@
 
 Each has 1,000 ids, trained on files of this repository, and expected.json: 300 strings, their ids by Tokenizer.from_file, where special
 tokens that a text spells are text (encode_special_tokens), and what the ids decode to. Where no special token is spelt, AutoTokenizer
-gives the same ids, which this program checks.
+gives the same ids, which this program checks; where one is, AutoTokenizer's ids follow.
 """
 
 import glob
@@ -96,6 +96,8 @@ def write(name, made, files=False):
         if not any(s in text for s in ("<s>", "</s>", "<unk>", "<|endoftext|>")):
             assert auto(text, add_special_tokens=False)["input_ids"] == ids, (name, text)
             compared += 1
+        else:
+            cases[-1].append(auto(text, add_special_tokens=False)["input_ids"])
     with open(os.path.join(folder, "expected.json"), "w", encoding="utf-8") as f:
         json.dump(cases, f, ensure_ascii=False, separators=(",", ":"))
     print(name, t.get_vocab_size(), "ids,", compared, "of", len(cases), "texts compared with AutoTokenizer,", len({i for c in cases for i in c[1]}), "ids used")
