@@ -22,10 +22,10 @@ type differentiator struct {
 	rebuild    *rebuilder // nil: no recomputation
 }
 
-// differentiate returns the gradient node of each of b's parameters.
+// differentiate returns the gradient node of each of b's parameters that is not Frozen.
 func differentiate(b *Builder, loss *gorgonia.Node, recompute Recompute) (gorgonia.Nodes, error) {
 	d := newDifferentiator(b, loss)
-	for _, p := range b.params {
+	for _, p := range b.trained() {
 		d.useful[p.node], d.parameters[p.node] = true, true
 	}
 	d.rebuild = newRebuilder(b, d.order, recompute)
@@ -141,8 +141,10 @@ func (d *differentiator) visit(n *gorgonia.Node) error {
 		}
 	}
 	d.terms[n] = gorgonia.Nodes{grad}
-	if d.parameters[n] {
+	if _, weight := PrimitiveOf(n).(adapt); weight || d.parameters[n] {
 		keepFloat32(append(terms, grad))
+	}
+	if d.parameters[n] {
 		return d.b.err
 	}
 	if n.Op() == nil {
@@ -265,8 +267,9 @@ func (d *differentiator) gradients() (gorgonia.Nodes, error) {
 			uses[c]++
 		}
 	}
-	grads := make(gorgonia.Nodes, len(d.b.params))
-	for i, p := range d.b.params {
+	trained := d.b.trained()
+	grads := make(gorgonia.Nodes, len(trained))
+	for i, p := range trained {
 		terms := d.terms[p.node]
 		if len(terms) == 0 {
 			return nil, errors.Errorf("graph: parameter %q: want a path to the loss, got none", p.param.Name)
