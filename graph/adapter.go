@@ -11,6 +11,12 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
+// AdapterA and AdapterB end the names of an Adapter's two parameters.
+const (
+	AdapterA = ".lora_A"
+	AdapterB = ".lora_B"
+)
+
 // Adapter changes some columns of a weight W [in, out] by a product of low rank (LoRA, Hu et al.
 // 2021, arXiv 2106.09685), in a Store with Adapt:
 //
@@ -30,9 +36,9 @@ type Adapter struct {
 // decays it as it would decay the weight.
 func (a Adapter) parameters(of *Param) []ParamSpec {
 	in := of.Shape[0]
-	first := ParamSpec{Name: a.Name + ".lora_A", Shape: []int{in, a.Rank}, Init: Initializer{Uniform: 1 / math.Sqrt(float64(in))}, Decay: of.Decay, Role: of.Role, adapter: true}
+	first := ParamSpec{Name: a.Name + AdapterA, Shape: []int{in, a.Rank}, Init: Initializer{Uniform: 1 / math.Sqrt(float64(in))}, Decay: of.Decay, Role: of.Role, adapter: true}
 	second := first
-	second.Name, second.Shape, second.Init = a.Name+".lora_B", []int{a.Rank, a.Width}, Zeros()
+	second.Name, second.Shape, second.Init = a.Name+AdapterB, []int{a.Rank, a.Width}, Zeros()
 	return []ParamSpec{first, second}
 }
 

@@ -90,7 +90,7 @@ func TestAdapters(t *testing.T) {
 func TestAdaptersThatDoNotFit(t *testing.T) {
 	for want, a := range map[string]graph.Adapter{
 		`adapter "q": want columns of a weight with 6, got 5 from 2 on`: {Name: "q", Of: "w", From: 2, Width: 5, Rank: 1},
-		`the name "x.lora_A" is taken`: {Name: "x", Of: "w", Width: 5, Rank: 1},
+		`the name "x.lora_A" is taken`:                                  {Name: "x", Of: "w", Width: 5, Rank: 1},
 	} {
 		store := graph.NewStore(tensor.Float32, 1)
 		require.NoError(t, store.Adapt([]graph.Adapter{a}))

@@ -1,6 +1,7 @@
 package pretrained
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -20,10 +21,10 @@ type ChatTemplate struct {
 	Tokens map[string]string // bos_token, eos_token and others of tokenizer_config.json
 }
 
-// ChatTemplate returns the template of the folder that the model was opened from, nil if it has
-// none: chat_template.jinja, or chat_template in tokenizer_config.json, of several the default.
+// ChatTemplate returns the template of the folder that the model was opened from, for adapters of
+// their base's; nil if it has none: chat_template.jinja, or chat_template in tokenizer_config.json, of several the default.
 func (m *Model) ChatTemplate() (*ChatTemplate, error) {
-	folder := filepath.Dir(m.Source.ModelPath)
+	folder := cmp.Or(m.folder, filepath.Dir(m.Source.ModelPath))
 	path := filepath.Join(folder, "tokenizer_config.json")
 	text, err := regular.Read(path, 1<<20)
 	if errors.Is(err, os.ErrNotExist) {

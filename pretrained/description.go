@@ -22,6 +22,8 @@ type Description struct {
 	Data runconfig.Data `json:"data"`
 	// Special are the tokens that begin and end texts of a model without a tokenizer.
 	Special data.SpecialIDs `json:"special,omitzero"`
+	// Adapted says what the file's adapters change; nil: the file holds a whole model.
+	Adapted *Adapted `json:"adapted,omitempty"`
 }
 
 // Describe reads the description from the metadata of the model file at path.
@@ -30,13 +32,14 @@ func Describe(zoo models.Zoo, path string, metadata map[string]string) (Descript
 		Model   json.RawMessage `json:"model"`
 		Data    json.RawMessage `json:"data"`
 		Special data.SpecialIDs `json:"special"`
+		Adapted *Adapted        `json:"adapted"`
 	}
 	var d Description
 	err := json.Unmarshal([]byte(metadata[checkpoint.MetadataConfig]), &read)
 	if err == nil && read.Data != nil {
 		d.Data, err = runconfig.ReadData(zoo, read.Data)
 	}
-	d.Special = read.Special
+	d.Special, d.Adapted = read.Special, read.Adapted
 	if err == nil {
 		d.Spec, err = resolved(zoo, metadata[checkpoint.MetadataVersion], read.Model)
 	}

@@ -82,6 +82,15 @@ const deep = 512
 func (t *Trainer) compile(ctx context.Context) (err error) {
 	c := t.run
 	t.store = graph.NewStore(tensor.Float32, c.Seed)
+	if c.Train.Lora.Trains() {
+		adapters, err := pretrained.Adapters(c.Zoo(), c.Spec(), pretrained.ArchitectureAt(c.Train.InitFrom), c.Train.Lora)
+		if err == nil {
+			err = t.store.Adapt(adapters)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if c.Spec().Depth() >= deep {
 		t.report.Note(fmt.Sprintf("compiling %d layers takes long (512 some seconds, 4096 minutes): Gorgonia's time grows with the square of the graph", c.Spec().Depth()))
 	}
@@ -145,7 +154,8 @@ func sameModel(run, file models.Spec) error {
 	return err
 }
 
-// initialise loads another run's weights, if the config says so.
+// initialise loads another run's weights, if the config says so: with train.lora, those that
+// adapters change.
 func (t *Trainer) initialise(context.Context) error {
 	path := t.run.Train.InitFrom
 	if path == "" {
@@ -157,8 +167,13 @@ func (t *Trainer) initialise(context.Context) error {
 	}
 	t.warn(m.Source.Warnings)
 	err = sameModel(t.run.Spec(), m.Spec)
+	into := t.store.Trained()
+	if t.run.Train.Lora.Trains() && err == nil {
+		into = t.store.Frozen()
+		t.adapted, err = pretrained.AdaptedFrom(m, path, t.run.Train.Lora)
+	}
 	if err == nil {
-		err = setValues(t.store, pretrained.Tensors(m.Store))
+		err = setValues(into, pretrained.Tensors(m.Store))
 	}
 	if err == nil {
 		err = t.store.ToDevice()
