@@ -73,6 +73,27 @@ func (d *differentiator) walk(loss *gorgonia.Node) error {
 		if err := d.visit(d.order[i]); err != nil {
 			return err
 		}
+		if err := d.visitWeights(Inputs(d.order[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// visitWeights visits those of a visited node's inputs that are weights with adapters, once all their
+// readers have been visited, so that the gradient of the whole weight is soon free.
+func (d *differentiator) visitWeights(inputs gorgonia.Nodes) error {
+	for _, c := range inputs {
+		if _, ok := PrimitiveOf(c).(adapt); !ok {
+			continue
+		}
+		if d.readers[c]--; d.readers[c] > 0 {
+			continue
+		}
+		if err := d.visit(c); err != nil {
+			return err
+		}
+		delete(d.useful, c) // its turn in the order does nothing more
 	}
 	return nil
 }

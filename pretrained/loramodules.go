@@ -87,10 +87,10 @@ func refusal(p *graph.Param) string {
 	switch {
 	case p.Role == graph.RoleReadKeys || p.Role == graph.RoleWriteKeys:
 		return "it holds the keys of a matrix stream"
+	case p.Role == "":
+		return "it is a table, a norm or an unembedding"
 	case len(p.Shape) > 2:
 		return "it holds several matrices, as experts do"
-	case p.Role == "":
-		return "it is a table or an unembedding"
 	}
 	return ""
 }

@@ -154,7 +154,7 @@ func TestPEFTRefuses(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	_, err := pretrained.Open(writePEFT(t, base, file.Tensors, 3, false, func(string) bool { return true }, nil))
-	assert.ErrorContains(t, err, "model.embed_tokens: it is a table or an unembedding, and cannot have an adapter")
+	assert.ErrorContains(t, err, "model.embed_tokens: it is a table, a norm or an unembedding, and cannot have an adapter")
 	folder := writePEFT(t, "Some/Model", file.Tensors, 3, false, queries, map[string]any{"use_rslora": true})
 	m, err := pretrained.OpenOn(folder, base)
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer/learner"
@@ -107,6 +108,7 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 	if t.learner, err = learner.New(c.Spec(), currentBatches{t}, o); err != nil {
 		return err
 	}
+	t.noteLora(optim.Moments(o.Optimizer...))
 	t.store = t.store.Serve() // from here on, evaluation and samples cannot add parameters
 	t.flops = float64(c.Spec().Cost().TrainFLOPs())
 	if t.scores = t.checkValidation(t.corpus) == nil; t.scores && t.leads() {
@@ -117,6 +119,22 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 		}
 	}
 	return t.checkStopLoss()
+}
+
+// noteLora says what adapters take, and what training all parameters would take instead.
+func (t *Trainer) noteLora(moments func(*graph.Param) int) {
+	if !t.run.Train.Lora.Trains() {
+		return
+	}
+	bytes := func(params []*graph.Param) (n int) {
+		for _, p := range params {
+			n += p.Size() * (1 + moments(p)) * int(t.store.DType().Size())
+		}
+		return n
+	}
+	m, all := t.Memory(), t.store.Frozen()
+	t.report.Note(fmt.Sprintf("train.lora: %d parameters are trained, next to %d that stay as they are: %s of gradients and moments, and in the buffers %s of changed weights and at most %s of their gradients at a time; training all %d would take %s of gradients and moments",
+		t.store.TrainedSize(), t.store.Size()-t.store.TrainedSize(), graph.FormatBytes(bytes(t.store.Trained())), graph.FormatBytes(m.Adapted), graph.FormatBytes(m.AdaptedGradients), t.store.Size()-t.store.TrainedSize(), graph.FormatBytes(bytes(all))))
 }
 
 // currentBatches are the trainer's batches, which resuming may replace.
