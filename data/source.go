@@ -3,6 +3,7 @@ package data
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"sync/atomic"
 
 	"github.com/residua-go/residua/internal/setting"
@@ -134,6 +135,10 @@ type Options struct {
 	Paths []string
 
 	Tokenizer string // see NewTokenizer; "" means bytes
+
+	// Chat renders messages of Conversations by a model's chat template; generation says to end with
+	// what begins the model's turn. nil: lines with messages are refused.
+	Chat func(ctx context.Context, messages json.RawMessage, generation bool) (string, error)
 
 	// Split says which part of the corpus is validation:
 	//

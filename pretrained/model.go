@@ -1,7 +1,9 @@
 package pretrained
 
 import (
+	"cmp"
 	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -9,6 +11,7 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/generate/chat"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/zoo"
@@ -147,4 +150,10 @@ func (m *Model) Generator(o generate.Options) (*generate.Generator, error) {
 	}
 	o.EOS = append(o.EOS, m.Special.EOS...)
 	return generate.New(m.Store, m.Spec, tokenizer, o)
+}
+
+// ChatTemplate returns the chat template of the folder that the model was opened from, for adapters
+// of their base's; nil if it has none.
+func (m *Model) ChatTemplate() (*chat.Template, error) {
+	return chat.ReadTemplate(cmp.Or(m.folder, filepath.Dir(m.Source.ModelPath)))
 }
