@@ -51,7 +51,13 @@ func (c Conversations) Open(o Options, _ Tokenizer) (Reader, error) {
 type conversationSource struct {
 	*fileSource
 	fields Conversations
-	chat   func(context.Context, json.RawMessage, bool) (string, error)
+	chat   func(context.Context, []Chat) ([]string, error)
+}
+
+// Chat is a list of messages to render; Generation says to end with what begins the model's turn.
+type Chat struct {
+	Messages   json.RawMessage
+	Generation bool
 }
 
 // Files lists the files of JSON objects.
@@ -66,25 +72,103 @@ func isJSON(name string) bool {
 }
 
 func (s *conversationSource) Read(ctx context.Context, f File, _ *Encoder, emit func(Document) error) error {
-	use := func(number int, object map[string]json.RawMessage) error {
-		messages, ok := object["messages"]
-		turns, err := []turn(nil), error(nil)
-		if _, prompt := lookup(object, s.fields.Prompt); ok && !prompt {
-			turns, err = s.rendered(ctx, messages)
+	var late []chatDocument // from the first one with messages on, all
+	use := func(number int, object map[string]json.RawMessage) (err error) {
+		d := chatDocument{Document: Document{Name: fmt.Sprintf("%s:%d", f.Name, number), waiting: true}, number: number}
+		if _, prompt := lookup(object, s.fields.Prompt); object["messages"] != nil && !prompt {
+			d.chats, err = s.chats(object["messages"])
 		} else {
-			turns, err = s.fields.turns(object)
+			d.turns, err = s.fields.turns(object)
 		}
-		if err != nil {
-			return err
+		if err == nil && d.chats == nil && late == nil {
+			return emit(d.Document)
 		}
-		return emit(Document{Name: fmt.Sprintf("%s:%d", f.Name, number), turns: turns, waiting: true})
+		late = append(late, d)
+		return err
 	}
-	return s.disk.open(ctx, f.Disk, func(in *bufio.Reader) error {
+	err := s.disk.open(ctx, f.Disk, func(in *bufio.Reader) error {
 		if slices.Contains(lineExtensions(), textExtension(f.Name)) {
 			return s.disk.eachObject(in, f.Disk, use)
 		}
 		return s.disk.objects(in, f.Disk, use)
 	})
+	for part := range slices.Chunk(late, chatsTogether) {
+		if err == nil {
+			err = s.render(ctx, f, part, emit)
+		}
+	}
+	return err
+}
+
+// chatsTogether is how many documents are rendered at a time.
+const chatsTogether = 256
+
+// chatDocument is a document whose turns are still to be rendered, if it has chats: two for each
+// turn of the assistant, the second with it.
+type chatDocument struct {
+	Document
+	number int
+	chats  []Chat
+}
+
+// chats returns what is to be rendered of messages.
+func (s *conversationSource) chats(text json.RawMessage) (chats []Chat, err error) {
+	var messages []json.RawMessage
+	if err := json.Unmarshal(text, &messages); err != nil {
+		return nil, errors.Errorf("field messages: want a list, got %.40s", text)
+	}
+	if s.chat == nil {
+		return nil, errors.New("field messages: want data.source.template with it, the folder of a model with a chat template")
+	}
+	for i, message := range messages {
+		var of struct{ Role string }
+		if err := json.Unmarshal(message, &of); err != nil {
+			return nil, errors.Errorf("field messages: want objects with role and content, got %.40s", message)
+		}
+		if of.Role != "assistant" {
+			continue
+		}
+		before, err := json.Marshal(messages[:i])
+		if err != nil {
+			return nil, err
+		}
+		with, err := json.Marshal(messages[:i+1])
+		if err != nil {
+			return nil, err
+		}
+		chats = append(chats, Chat{before, true}, Chat{with, false})
+	}
+	if chats == nil {
+		return nil, errors.New("field messages: want a message of the role assistant to learn, got none")
+	}
+	return chats, nil
+}
+
+// render renders the chats of a file's documents and emits these.
+func (s *conversationSource) render(ctx context.Context, f File, documents []chatDocument, emit func(Document) error) error {
+	var all []Chat
+	for _, d := range documents {
+		all = append(all, d.chats...)
+	}
+	texts, failed := s.chat(ctx, all)
+	for _, d := range documents {
+		if failed != nil && len(texts) < len(d.chats) {
+			return errors.Wrapf(failed, "%s:%d", f.Disk, d.number)
+		}
+		done := "" // what the turns say
+		for i, text := range texts[:len(d.chats)] {
+			next, ok := strings.CutPrefix(text, done)
+			if !ok {
+				return errors.Errorf("%s:%d: field messages: want a template that continues a conversation, got one that writes its messages in another way once more follow", f.Disk, d.number)
+			}
+			d.turns, done = append(d.turns, turn{text: next, answer: i%2 == 1, special: true}), text
+		}
+		texts = texts[len(d.chats):]
+		if err := emit(d.Document); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // turns returns a prompt and its response.
@@ -104,56 +188,6 @@ func (c Conversations) turns(object map[string]json.RawMessage) ([]turn, error) 
 	}
 	if turns[1].text == "" {
 		return nil, errors.Errorf("field %q: want a response to learn, got an empty one", c.Response)
-	}
-	return turns, nil
-}
-
-// rendered returns the text of messages, in parts of which some are answers.
-func (s *conversationSource) rendered(ctx context.Context, text json.RawMessage) (turns []turn, err error) {
-	var messages []json.RawMessage
-	if err := json.Unmarshal(text, &messages); err != nil {
-		return nil, errors.Errorf("field messages: want a list, got %.40s", text)
-	}
-	if s.chat == nil {
-		return nil, errors.New("field messages: want data.source.template with it, the folder of a model with a chat template")
-	}
-	render := func(n int, generation bool) (string, error) {
-		list, err := json.Marshal(messages[:n])
-		if err != nil {
-			return "", err
-		}
-		return s.chat(ctx, list, generation)
-	}
-	done := "" // what the turns say
-	add := func(n int, generation, answer bool) error {
-		all, err := render(n, generation)
-		if err != nil {
-			return err
-		}
-		next, ok := strings.CutPrefix(all, done)
-		if !ok {
-			return errors.Errorf("field messages: want a template that continues a conversation, got one that writes its first %d messages in another way once more follow", n-1)
-		}
-		turns, done = append(turns, turn{text: next, answer: answer, special: true}), all
-		return nil
-	}
-	for i, message := range messages {
-		var of struct{ Role string }
-		if err := json.Unmarshal(message, &of); err != nil {
-			return nil, errors.Errorf("field messages: want objects with role and content, got %.40s", message)
-		}
-		if of.Role != "assistant" {
-			continue
-		}
-		if err := add(i, true, false); err != nil {
-			return nil, err
-		}
-		if err := add(i+1, false, true); err != nil {
-			return nil, err
-		}
-	}
-	if turns == nil {
-		return nil, errors.New("field messages: want a message of the role assistant to learn, got none")
 	}
 	return turns, nil
 }

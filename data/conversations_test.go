@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pkg/errors"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -132,9 +134,9 @@ func TestMessagesAreRenderedByATemplate(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 		o := Options{Source: DefaultConversations(), Paths: []string{path}, Split: "none"}
 		if chat {
-			o.Chat = func(_ context.Context, text json.RawMessage, generation bool) (string, error) {
+			one := func(c Chat) string {
 				var messages []struct{ Role, Content string }
-				require.NoError(t, json.Unmarshal(text, &messages))
+				require.NoError(t, json.Unmarshal(c.Messages, &messages))
 				out := begin
 				for i, m := range messages {
 					if m.Content == "rewrite" && i < len(messages)-1 {
@@ -142,10 +144,19 @@ func TestMessagesAreRenderedByATemplate(t *testing.T) {
 					}
 					out += m.Role[:1] + ":" + m.Content + ";"
 				}
-				if generation {
+				if c.Generation {
 					out += "a:"
 				}
-				return out, nil
+				return out
+			}
+			o.Chat = func(_ context.Context, chats []Chat) (texts []string, err error) {
+				for _, c := range chats {
+					if strings.Contains(string(c.Messages), "fail") {
+						return texts, errors.New("no such role")
+					}
+					texts = append(texts, one(c))
+				}
+				return texts, nil
 			}
 		}
 		return Load(t.Context(), o)
@@ -173,12 +184,16 @@ func TestMessagesAreRenderedByATemplate(t *testing.T) {
 		assert.Equal(t, "yes;no;r", learned.String())
 	}
 	for want, text := range map[string]string{
-		"a.jsonl:1: field messages: want a list, got 3":                        `{"messages": 3}`,
-		"want a message of the role assistant to learn, got none":              `{"messages": [{"role": "user", "content": "q"}]}`,
-		"want objects with role and content, got 1":                            `{"messages": [1]}`,
-		"one that writes its first 2 messages in another way once more follow": `{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "rewrite"}, {"role": "user", "content": "q"}, {"role": "assistant", "content": "b"}]}`,
+		"": two + "\n" + `{"messages": [{"role": "user", "content": "fail"}, {"role": "assistant", "content": "b"}]}`,
+		"a.jsonl:1: field messages: want a list, got 3":                            `{"messages": 3}`,
+		"want a message of the role assistant to learn, got none":                  `{"messages": [{"role": "user", "content": "q"}]}`,
+		"want objects with role and content, got 1":                                `{"messages": [1]}`,
+		"a.jsonl:1: field messages: want a template that continues a conversation": `{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "rewrite"}, {"role": "user", "content": "q"}, {"role": "assistant", "content": "b"}]}`,
 	} {
 		_, err := load(text, "", true)
+		if strings.Contains(text, "fail") {
+			want = "a.jsonl:2: no such role"
+		}
 		assert.ErrorContains(t, err, want)
 	}
 	_, err := load(two, "", false)

@@ -3,7 +3,6 @@ package data
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"sync/atomic"
 
 	"github.com/residua-go/residua/internal/setting"
@@ -136,9 +135,9 @@ type Options struct {
 
 	Tokenizer string // see NewTokenizer; "" means bytes
 
-	// Chat renders messages of Conversations by a model's chat template; generation says to end with
-	// what begins the model's turn. nil: lines with messages are refused.
-	Chat func(ctx context.Context, messages json.RawMessage, generation bool) (string, error)
+	// Chat renders messages of Conversations by a model's chat template. An error is that of the chat
+	// after those whose texts it returns. nil: messages are refused.
+	Chat func(ctx context.Context, chats []Chat) ([]string, error)
 
 	// Split says which part of the corpus is validation:
 	//

@@ -24,7 +24,7 @@ func (d Data) LoadCorpus(ctx context.Context, threads int) (*data.Corpus, error)
 }
 
 func (d Data) options() data.Options {
-	var chats func(context.Context, json.RawMessage, bool) (string, error)
+	var chats func(context.Context, []data.Chat) ([]string, error)
 	if c, ok := d.Source.(data.Conversations); ok && c.Template != "" {
 		chats = chatsOf(c.Template)
 	}
@@ -33,18 +33,21 @@ func (d Data) options() data.Options {
 
 // chatsOf returns what renders messages by the template of a folder. The time is always the same, so
 // that a template that writes the date makes the same corpus on another day.
-func chatsOf(folder string) func(ctx context.Context, messages json.RawMessage, generation bool) (string, error) {
-	template, err := chat.ReadTemplate(folder)
-	if err == nil && template == nil {
-		err = errors.Errorf("data.source.template: want a folder with a chat template, in tokenizer_config.json or chat_template.jinja, got %s", folder)
-	}
-	renderer, own := chat.Self()
-	err = cmp.Or(err, own)
-	return func(ctx context.Context, messages json.RawMessage, generation bool) (string, error) {
-		if err != nil {
-			return "", err
+func chatsOf(folder string) func(context.Context, []data.Chat) ([]string, error) {
+	return func(ctx context.Context, chats []data.Chat) ([]string, error) {
+		template, err := chat.ReadTemplate(folder)
+		if err == nil && template == nil {
+			err = errors.Errorf("data.source.template: want a folder with a chat template, in tokenizer_config.json or chat_template.jinja, got %s", folder)
 		}
-		return renderer.Render(ctx, chat.Request{Template: template.Text, Tokens: template.Tokens, Messages: messages, Generation: generation, Now: time.Date(2024, 7, 26, 0, 0, 0, 0, time.UTC)})
+		renderer, own := chat.Self()
+		if err = cmp.Or(err, own); err != nil {
+			return nil, err
+		}
+		var requests []chat.Request
+		for _, c := range chats {
+			requests = append(requests, chat.Request{Template: template.Text, Tokens: template.Tokens, Messages: c.Messages, Generation: c.Generation, Now: time.Date(2024, 7, 26, 0, 0, 0, 0, time.UTC)})
+		}
+		return renderer.RenderAll(ctx, requests...)
 	}
 }
 
