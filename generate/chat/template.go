@@ -10,6 +10,9 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
+// TemplateFile is the file of a template in a model's folder.
+const TemplateFile = "chat_template.jinja"
+
 // Template is a model's chat template, with the names of the tokens that it may mention.
 type Template struct {
 	Text   string
@@ -32,12 +35,12 @@ func ReadTemplate(folder string) (*Template, error) {
 		return nil, errors.Wrap(err, path)
 	}
 	template := &Template{Text: templateOf(config["chat_template"]), Tokens: map[string]string{}}
-	alone, err := regular.Read(filepath.Join(folder, "chat_template.jinja"), MaxTemplate)
+	alone, err := regular.Read(filepath.Join(folder, TemplateFile), MaxTemplate)
 	switch {
 	case err == nil:
 		template.Text = string(alone)
 	case !errors.Is(err, os.ErrNotExist):
-		return nil, errors.Wrap(err, filepath.Join(folder, "chat_template.jinja"))
+		return nil, errors.Wrap(err, filepath.Join(folder, TemplateFile))
 	}
 	if template.Text == "" {
 		return nil, nil
