@@ -19,7 +19,7 @@ type Change struct {
 	Moved float64 `json:"moved"` // |W - W0|
 }
 
-// Changes are those of a model's parameters that have changed, in the model's order.
+// Changes lists the parameters of a model that have changed, in the model's order.
 type Changes struct {
 	Changed []Change `json:"changed"`
 	Same    int      `json:"same"` // number of parameters whose values are the same

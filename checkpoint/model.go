@@ -142,8 +142,8 @@ func checkVersion(version int) error {
 	return nil
 }
 
-// Digest returns the sha256 of tensors, as lower-case hex, which does not depend on their order: what
-// digestOf does without metadata.
+// Digest returns the sha256 of tensors, as lower-case hex, which does not depend on their order:
+// what digestOf does without metadata.
 func Digest(tensors []Tensor) string { return digestOf(tensors, nil) }
 
 // digestOf returns the sha256, as lower-case hex, of metadata (without [metadataDigest]) sorted by

@@ -135,8 +135,8 @@ type Options struct {
 
 	Tokenizer string // see NewTokenizer; "" means bytes
 
-	// Chat renders messages of Conversations by a model's chat template. An error is that of the chat
-	// after those whose texts it returns. nil: messages are refused.
+	// Chat renders messages of Conversations by a model's chat template, up to the first one that
+	// cannot be rendered. nil: messages are refused.
 	Chat func(ctx context.Context, chats []Chat) ([]string, error)
 
 	// Split says which part of the corpus is validation:

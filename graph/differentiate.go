@@ -80,8 +80,8 @@ func (d *differentiator) walk(loss *gorgonia.Node) error {
 	return nil
 }
 
-// visitWeights visits those of a visited node's inputs that are weights with adapters, once all their
-// readers have been visited, so that the gradient of the whole weight is soon free.
+// visitWeights visits those of a visited node's inputs that are weights with adapters, once all
+// their readers have been visited, so that the gradient of the whole weight is soon free.
 func (d *differentiator) visitWeights(inputs gorgonia.Nodes) error {
 	for _, c := range inputs {
 		if _, ok := PrimitiveOf(c).(adapt); !ok {

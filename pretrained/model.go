@@ -37,8 +37,8 @@ type Model struct {
 // run or step folder is always read as ours, whatever other files it has. The designs and formats
 // are those in the zoo, by default models.Standard(). Files that it skipped are in Source.Warnings.
 //
-// If path holds adapters (LoRA), of a run with train.lora or a folder of peft's, Open also opens the
-// model that they change, and returns it with changed weights.
+// If path holds adapters (LoRA), of a run with train.lora or a folder of peft's, Open also opens
+// the model that they change, and returns it with changed weights.
 func Open(path string, of ...models.Zoo) (*Model, error) { return OpenOn(path, "", of...) }
 
 // OpenOn does what Open does for adapters whose base has moved to the path base.

@@ -149,8 +149,8 @@ func (l *Lora) read(on *Model, tensors []checkpoint.Tensor, rank int, scale floa
 	return nil
 }
 
-// ordered returns rows of rank entries, one for each output of the module, in our order or, back, in
-// the file's.
+// ordered returns rows of rank entries, one for each output of the module, in our order or, back,
+// in the file's.
 func (m loraModule) ordered(x []float32, rank int, back bool) []float32 {
 	if m.rows == nil {
 		return x

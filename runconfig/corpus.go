@@ -31,8 +31,8 @@ func (d Data) options() data.Options {
 	return data.Options{Chat: chats, Source: d.Source, Paths: d.Path, Tokenizer: d.Tokenizer, TokenizerName: d.TokenizerName, Split: d.Split, TextField: d.TextField}
 }
 
-// chatsOf returns what renders messages by the template of a folder. The time is always the same, so
-// that a template that writes the date makes the same corpus on another day.
+// chatsOf returns what renders messages by the template of a folder. The time is always the same,
+// so that a template that writes the date makes the same corpus on another day.
 func chatsOf(folder string) func(context.Context, []data.Chat) ([]string, error) {
 	return func(ctx context.Context, chats []data.Chat) ([]string, error) {
 		template, err := chat.ReadTemplate(folder)

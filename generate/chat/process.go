@@ -54,8 +54,8 @@ func (r Renderer) Render(ctx context.Context, request Request) (string, error) {
 	return texts[0], nil
 }
 
-// RenderAll renders several conversations, one after the other, in one process. An error is that of
-// the conversation after those whose texts it returns.
+// RenderAll renders several conversations, one after the other, in one process. If one fails, it
+// returns the texts of those before it, and the error.
 func (r Renderer) RenderAll(ctx context.Context, requests ...Request) (texts []string, err error) {
 	var input bytes.Buffer
 	for _, request := range requests {
@@ -91,8 +91,8 @@ func (r Renderer) RenderAll(ctx context.Context, requests ...Request) (texts []s
 	return texts, nil
 }
 
-// Serve reads Requests and writes the answers that a Renderer reads, up to the first error. It gives
-// up when the template takes too much time or memory; the process must end then.
+// Serve reads Requests and writes the answers that a Renderer reads, up to the first error. It
+// gives up when the template takes too much time or memory; the process must end then.
 func Serve(in io.Reader, out io.Writer) error {
 	debug.SetMaxStack(renderStack)
 	requests, answers := json.NewDecoder(in), json.NewEncoder(out)
