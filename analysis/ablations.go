@@ -107,7 +107,8 @@ func (a *Ablations) average() error {
 				sum = cache.Activation{Name: name, Axes: x.Axes, Shape: append([]int{1}, x.Shape[1:]...), Values: make([]float64, n)}
 			}
 			if n != len(sum.Values) {
-				return check.Value("with mean: "+name, "an activation of one size in all rows", fmt.Sprintf("%d and %d entries a token: give rows of as many tokens", len(sum.Values), n))
+				return check.Value("with mean: "+name, "an activation of one size in all rows",
+					fmt.Sprintf("%d and %d entries a token: give rows of as many tokens", len(sum.Values), n))
 			}
 			for token := range slices.Chunk(x.Values, n) {
 				floats.Add(sum.Values, token)

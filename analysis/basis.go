@@ -247,7 +247,7 @@ func (r *BasisReport) lines(space, what string, of func(BasisPoint) Controlled) 
 	return l
 }
 
-// directions returns a map of a value of each direction, with a row for each site.
+// directions returns a heatmap of a value: a row for each site, a column for each direction.
 func (r *BasisReport) directions(space, what string, of func(BasisPoint) []float64) figure.Heatmap {
 	h := figure.Heatmap{Title: r.heading(what+" of each direction", space), XLabel: "direction", YLabel: "site"}
 	for _, p := range r.Points {

@@ -119,7 +119,8 @@ func (c *Composition) add(from, to int, w *directions, readers [3]*directions, c
 	heads := len(w.parts)
 	for a := range heads {
 		for b := range heads {
-			c.Pairs = append(c.Pairs, HeadPair{From: from*heads + a, To: to*heads + b, Q: scores[0][a][b].Strength, K: scores[1][a][b].Strength, V: scores[2][a][b].Strength})
+			c.Pairs = append(c.Pairs, HeadPair{From: from*heads + a, To: to*heads + b, Q: scores[0][a][b].Strength, K: scores[1][a][b].Strength,
+				V: scores[2][a][b].Strength})
 		}
 	}
 	return nil

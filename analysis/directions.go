@@ -116,7 +116,8 @@ func FindDirections(ctx context.Context, store *graph.Store, c models.Spec, rows
 		o.Count = max(1, min(32, half/tokensPerDirection))
 	}
 	if half < tokensPerDirection*o.Count {
-		return nil, check.Valuef("tokens", len(s.at), "at least %d for %d directions, half to find them and half to measure them", 2*tokensPerDirection*o.Count, o.Count)
+		return nil, check.Valuef("tokens", len(s.at), "at least %d for %d directions, half to find them and half to measure them", 2*tokensPerDirection*o.Count,
+			o.Count)
 	}
 	return s.search(o)
 }
@@ -178,7 +179,8 @@ func (s *samples) search(o DirectionsOptions) (*Directions, error) {
 	filters := numerics.Mul(w.To, turn.T()) // [D, K]
 	for j := range k {
 		entries := mat.Col(nil, j, after)
-		d.Found = append(d.Found, Direction{Kurtosis: Kurtosis(entries), Found: before[j], Token: tokenShare(entries, ids), Filter: mat.Col(nil, j, filters), Examples: s.largest(entries, half)})
+		d.Found = append(d.Found, Direction{Kurtosis: Kurtosis(entries), Found: before[j], Token: tokenShare(entries, ids), Filter: mat.Col(nil, j, filters),
+			Examples: s.largest(entries, half)})
 	}
 	slices.SortStableFunc(d.Found, func(a, b Direction) int { return cmp.Compare(b.Kurtosis, a.Kurtosis) })
 	return d, nil
@@ -221,7 +223,8 @@ func (s *samples) largest(entries []float64, first int) []Example {
 // Table compares the directions that were found with the others. Of n directions that are like the
 // m random ones n/(m+1) are expected to be sparser than all of these.
 func (d *Directions) Table() figure.Table {
-	t := figure.NewTable(fmt.Sprintf("sparse directions of %s: kurtosis on %d tokens that they were not found on (3 is a Gaussian's)", d.Activation, d.Tokens), "lrrrrrrrr",
+	t := figure.NewTable(fmt.Sprintf("sparse directions of %s: kurtosis on %d tokens that they were not found on (3 is a Gaussian's)", d.Activation, d.Tokens),
+		"lrrrrrrrr",
 		"directions", "how many", "mean", "median", "largest", "sparser than every random one", "by chance", "told by the token", "by one token")
 	t.Note = "told by the token: the share of the variance along a direction that goes by which token it is, a mean over\n" +
 		fmt.Sprintf("the directions; of values that know nothing of tokens %.2g. by one token: the largest share that goes by\n", d.ShareByChance) +

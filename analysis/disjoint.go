@@ -221,8 +221,10 @@ func overlapOfPairs(ctx context.Context, heads []writtenSpace, d int) (Controlle
 
 // Table lists the groups.
 func (s *HeadSpaces) Table() figure.Table {
-	t := figure.NewTable(fmt.Sprintf("do heads write to disjoint subspaces? random: the same singular values along random directions, %d draws", s.Draws), "lrrrrrrrrr",
-		"heads of", "dimensions", "sum of ranks", "rank of the sum", "sum of effective ranks", "effective rank of the sum", "random", "overlap of two", "random", "deviations")
+	t := figure.NewTable(fmt.Sprintf("do heads write to disjoint subspaces? random: the same singular values along random directions, %d draws", s.Draws),
+		"lrrrrrrrrr",
+		"heads of", "dimensions", "sum of ranks", "rank of the sum", "sum of effective ranks", "effective rank of the sum", "random", "overlap of two", "random",
+		"deviations")
 	t.Note = "sum of ranks, and rank of the sum: of each head's subspace, and of all together; equal where no two touch.\n" +
 		"effective rank: how many directions are used, weighted by how much. overlap of two: the mean squared cosine\n" +
 		"of two heads' subspaces, from 0 to 1; deviations: how far it is above that of random subspaces, in standard\n" +

@@ -95,7 +95,8 @@ func (e *Erasure) Figures() []figure.Figure {
 
 // density draws the distribution of all neurons' cosines.
 func (e *Erasure) density() figure.Lines {
-	l := figure.NewLines("Neurons: cosine of what is read and written", "cosine", "density", "neurons", fmt.Sprintf("random directions of %d dimensions", e.Dimensions))
+	l := figure.NewLines("Neurons: cosine of what is read and written", "cosine", "density", "neurons",
+		fmt.Sprintf("random directions of %d dimensions", e.Dimensions))
 	reach, total, sums := e.reach(), 0, make([]int, histogramBins)
 	for _, counts := range e.count(reach) {
 		for b, n := range counts {

@@ -90,7 +90,8 @@ func (f *Folded) headKeys(w HeadWeights) keyedHead {
 	if w.Values > 1 {
 		return f.keyedHead(siteName(w.Layer, stream.Attention), w.Head)
 	}
-	return keyedHead{[]*mat.Dense{numerics.Transposed(w.Q)}, []*mat.Dense{numerics.Transposed(w.K)}, []*mat.Dense{numerics.Transposed(w.V)}, []*mat.Dense{w.O}, false}
+	return keyedHead{[]*mat.Dense{numerics.Transposed(w.Q)}, []*mat.Dense{numerics.Transposed(w.K)}, []*mat.Dense{numerics.Transposed(w.V)}, []*mat.Dense{w.O},
+		false}
 }
 
 // keyedHead takes a head's keys from those of its site.

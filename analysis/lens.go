@@ -73,7 +73,8 @@ func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 		after, features = append(after, writer), append(features, of...)
 	})
 	logits, _ := model.LogitsOf(features) // of all points at once: the table of words is large
-	l := &Lens{Token: token, Target: target, Name: fmt.Sprintf("%s of id %d, token %d", d.lensName(), target, token), Of: fmt.Sprintf("id %d", target), Spell: strconv.Itoa}
+	l := &Lens{Token: token, Target: target, Name: fmt.Sprintf("%s of id %d, token %d", d.lensName(), target, token), Of: fmt.Sprintf("id %d", target),
+		Spell: strconv.Itoa}
 	for i, writer := range after {
 		p := lensPoint(writer, share(logits, len(after), i), target)
 		if keys > 0 {
@@ -108,8 +109,8 @@ func (d *Decomposition) eachPoint(first, n int, f func(after string, features []
 	d.eachEnd(first, n, func(after string, ends []float64) { f(after, d.translated(after, ends, first, n)) })
 }
 
-// eachEnd calls f after each writer, in order, with the ends [T, Size] of the stream so far for n
-// tokens from the first on.
+// eachEnd calls f after each writer, in order. ends [T, Size] is what the last norm would read if
+// nothing more were written, for the n tokens from first on; other tokens have zeros.
 func (d *Decomposition) eachEnd(first, n int, f func(after string, ends []float64)) {
 	soFar := make([]float64, len(d.end)) // other tokens 0
 	end := func(token int) []float64 { return share(soFar, d.frozen.Tokens(), token) }

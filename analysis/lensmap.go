@@ -81,7 +81,8 @@ func (m *LensMap) Table() figure.Table {
 
 // Figures returns a map of the probabilities.
 func (m *LensMap) Figures() []figure.Figure {
-	h := figure.Heatmap{Title: strings.ToUpper(m.lens[:1]) + m.lens[1:] + ": probability of each token's successor", XLabel: "token", YLabel: "after", Rows: m.After, Columns: texts(m.Tokens), Values: m.Probability, Limits: unit()}
+	h := figure.Heatmap{Title: strings.ToUpper(m.lens[:1]) + m.lens[1:] + ": probability of each token's successor", XLabel: "token", YLabel: "after",
+		Rows: m.After, Columns: texts(m.Tokens), Values: m.Probability, Limits: unit()}
 	return []figure.Figure{h}
 }
 

@@ -139,10 +139,11 @@ func pathCounts(sites []pathSite) []float64 {
 	return counts
 }
 
-// Table lists the orders, the sublayers' paths of one step and, if they were measured, the heads'
-// and the virtual heads' that change the loss most.
+// Table lists the orders and each sublayer's path of one step. If heads and virtual heads were
+// measured, it also lists those that change the loss most.
 func (p *PathExpansion) Table() figure.Table {
-	t := figure.NewTable(fmt.Sprintf("loss of the next token by the longest path, patterns of attention held (%d rows, %d tokens; the model %v)", p.Rows, p.Tokens, p.Model), "lrrrrr",
+	t := figure.NewTable(fmt.Sprintf("loss of the next token by the longest path, patterns of attention held (%d rows, %d tokens; the model %v)", p.Rows, p.Tokens,
+		p.Model), "lrrrrr",
 		"paths", "how many", "loss", "gain", "share of all gains", "gain a path")
 	t.Note = "steps: the sublayers that a path goes through. loss: with all paths of at most that many steps; gain: what\n" +
 		"the longest of them take off it. alone: the gain of one sublayer next to the direct path; last: next to all\n" +
@@ -184,7 +185,8 @@ func (p *PathExpansion) Figures() []figure.Figure {
 	for _, o := range p.Orders[min(1, len(p.Orders)):] {
 		orders.Add(fmt.Sprint(o.Steps), o.Gain.Mean, o.Gain.StandardError)
 	}
-	steps := figure.NewBars("What the paths of one step take off the loss, by sublayer", "nats", "alone, next to the direct path", "last, next to all paths of one step")
+	steps := figure.NewBars("What the paths of one step take off the loss, by sublayer", "nats", "alone, next to the direct path",
+		"last, next to all paths of one step")
 	for _, s := range p.Steps {
 		steps.AddGroup(s.Site, s.Alone.Mean, s.Last.Mean)
 	}
@@ -204,7 +206,8 @@ func (p *PathExpansion) Figures() []figure.Figure {
 
 // pairMap returns a map of the virtual heads' gains.
 func (p *PathExpansion) pairMap() figure.Heatmap {
-	m := figure.Heatmap{Title: "What each virtual head takes off the loss of all paths of one step, in nats", XLabel: "second head", YLabel: "first head", Diverging: true}
+	m := figure.Heatmap{Title: "What each virtual head takes off the loss of all paths of one step, in nats", XLabel: "second head", YLabel: "first head",
+		Diverging: true}
 	for _, pair := range p.Pairs {
 		m.Set(pair.First, pair.Second, pair.Gain.Mean)
 	}

@@ -42,7 +42,8 @@ func foldNorms(store *graph.Store, c models.Spec) (*graph.Store, models.Spec, er
 	if err := models.CheckStore(store); err != nil {
 		return nil, c, err
 	}
-	f := folding{width: c.Width(), bias: c.Bias, axisRoles: axisRoles(SpaceStream, rotatableSpaces(c)), from: store, centred: c.Norm == models.NormLayer, tied: c.TieEmbeddings}
+	f := folding{width: c.Width(), bias: c.Bias, axisRoles: axisRoles(SpaceStream, rotatableSpaces(c)), from: store, centred: c.Norm == models.NormLayer,
+		tied: c.TieEmbeddings}
 	folded, err := c.With(func(folded *models.Config) {
 		folded.TieEmbeddings = false
 		if f.centred && !keepsLayerNorm(c) {

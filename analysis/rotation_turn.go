@@ -26,7 +26,8 @@ const (
 // every parameter that a model whose stream has the spaces can have.
 func axisRoles(space string, spaces []stream.Space) map[string]axisRole {
 	all := map[string]axisRole{}
-	for _, part := range []string{"norm", "qkv_bias", "q_norm", "k_norm", "value_residual", "x0", "w1", "w1_bias", "w2", "w2_bias", "w3", "w3_bias", "router", "unembedding"} {
+	for _, part := range []string{"norm", "qkv_bias", "q_norm", "k_norm", "value_residual", "x0", "w1", "w1_bias", "w2", "w2_bias", "w3", "w3_bias", "router",
+		"unembedding"} {
 		all[part] = noAxis
 	}
 	for _, s := range spaces {

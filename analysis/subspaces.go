@@ -180,7 +180,8 @@ func (s *Subspaces) spectra(reads bool) figure.Heatmap {
 // overlapMap returns a map of the overlaps minus the mean overlap of random subspaces, with a
 // row for each writer and a column for each reader.
 func (s *Subspaces) overlapMap() figure.Heatmap {
-	h := figure.Heatmap{Title: "Mean squared cosine of written and read subspaces, minus that of random ones", XLabel: "read by", YLabel: "written by", Diverging: true}
+	h := figure.Heatmap{Title: "Mean squared cosine of written and read subspaces, minus that of random ones", XLabel: "read by", YLabel: "written by",
+		Diverging: true}
 	for _, o := range s.Overlaps {
 		h.Set(o.Writer, o.Reader, o.Cosine-o.Random)
 	}

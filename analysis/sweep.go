@@ -111,7 +111,8 @@ func (s *Sweep) measure(ctx context.Context, ids []int32, names []string, lists 
 }
 
 // runModel calls open, run and close.
-func (s *Sweep) runModel(ctx context.Context, store *graph.Store, c models.Spec, ids []int32, names []string, at func(name string, column int) cache.Intervention) error {
+func (s *Sweep) runModel(ctx context.Context, store *graph.Store, c models.Spec, ids []int32, names []string,
+	at func(name string, column int) cache.Intervention) error {
 	if err := s.open(store, c, ids, names, 1+len(names)*len(s.Columns)); err != nil {
 		return err
 	}

@@ -188,5 +188,6 @@ func (p *TensorProduct) title() string {
 
 // Figures returns the pattern, and what it moves: |A[t, s] x_s W_OV|.
 func (p *TensorProduct) Figures() []figure.Figure {
-	return []figure.Figure{figure.Attention{Title: p.title() + ": what each token gives each", Heads: []string{"A", "|A x W_OV|"}, Patterns: []figure.Matrix{p.Pattern, p.Moved}, Tokens: texts(p.IDs)}}
+	return []figure.Figure{figure.Attention{Title: p.title() + ": what each token gives each", Heads: []string{"A", "|A x W_OV|"},
+		Patterns: []figure.Matrix{p.Pattern, p.Moved}, Tokens: texts(p.IDs)}}
 }

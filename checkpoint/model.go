@@ -123,7 +123,8 @@ func checkMarked(f *File, kind string) error {
 	}
 	want, got := f.Metadata[metadataDigest], digestOf(f.Tensors, f.Metadata)
 	if want != got {
-		return damagedf("the content has digest %s, its metadata says %q: the file is damaged or was edited (convert -adopt FILE takes over what another program has changed)", got, want)
+		return damagedf("the content has digest %s, its metadata says %q: the file is damaged or was edited (convert -adopt FILE takes over what another "+
+			"program has changed)", got, want)
 	}
 	if kind == kindModel {
 		return checkConfig(f.Metadata)

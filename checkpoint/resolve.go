@@ -64,9 +64,11 @@ func Resolve(path string) (Source, error) {
 	case IsRun(path):
 		return resolveRun(path)
 	case exists(filepath.Join(path, ModelFile)):
-		return Source{}, errors.Wrapf(ErrUnknown, "checkpoint %s: has a %s but no %s: not a step folder, or a torn one; name the file itself, or convert a foreign checkpoint first", path, ModelFile, StateFile)
+		return Source{}, errors.Wrapf(ErrUnknown, "checkpoint %s: has a %s but no %s: not a step folder, or a torn one; name the file itself, or convert a "+
+			"foreign checkpoint first", path, ModelFile, StateFile)
 	}
-	return Source{}, errors.Wrapf(ErrUnknown, "checkpoint %s: neither a run folder (with %s/) nor a step folder (with %s): want one of these or a .safetensors file", path, stepsFolder, StateFile)
+	return Source{}, errors.Wrapf(ErrUnknown, "checkpoint %s: neither a run folder (with %s/) nor a step folder (with %s): want one of these "+
+		"or a .safetensors file", path, stepsFolder, StateFile)
 }
 
 // IsRun tells whether a folder is a step folder or contains the checkpoints of a run.

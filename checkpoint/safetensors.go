@@ -144,7 +144,7 @@ func EncodeTensors(w io.Writer, tensors []Tensor, metadata map[string]string) er
 	return nil
 }
 
-// read reads the data of an entry, the next of r.
+// read reads the entry's data, which r has next.
 func (e entry) read(r io.Reader, buf []byte) (data any, err error) {
 	if e.dtype.Size() == 0 {
 		_, err = io.CopyN(io.Discard, r, e.end-e.begin)

@@ -21,23 +21,27 @@ const (
 // State is the state of a run after a step: all that a resumed run needs besides weights and
 // moments.
 type State struct {
-	Version           int               `json:"version"`            // set by Save: FormatVersion
-	Step              int               `json:"step"`               // steps done; also in the folder's name
-	Tokens            int64             `json:"tokens"`             // tokens seen
-	BatchPosition     uint64            `json:"batch_position"`     // the next batch in the seeded order
-	CorpusFingerprint string            `json:"corpus_fingerprint"` // a run with another corpus must not resume
-	ConfigDigest      string            `json:"config_digest"`      // SHA-256 of the resolved run config without out and the keys of ranks; lower-case hex
-	Run               string            `json:"run,omitempty"`      // the run's identity; "": saved by an earlier program, which had none
-	Numerics          int               `json:"numerics,omitempty"` // version of the arithmetic of the training so far, graph.Numerics; 0: saved before it had versions
-	Path              string            `json:"path,omitempty"`     // the processor's instructions that the training so far depends on, graph.PathOf; "": on a GPU, or saved by an earlier program
-	Seed              uint64            `json:"seed"`
-	OptimizerSteps    int               `json:"optimizer_steps"`      // updates applied; the t of Adam's bias correction
-	BadSteps          int               `json:"bad_steps"`            // updates skipped because the loss or the gradient was not finite
-	BadInRow          int               `json:"bad_in_row,omitempty"` // how many of the most recent updates, in a row, were skipped
-	GoodStep          *int              `json:"good_step,omitempty"`  // the newest earlier checkpoint from which a step with a finite loss was made
-	BestLoss          *float64          `json:"best_loss"`            // best validation loss, nats a token; nil: none yet
-	BestStep          *int              `json:"best_step,omitempty"`  // the step of BestLoss; nil: none yet, or not known
-	Files             map[string]string `json:"files"`                // set by Save: sha256 of each file, lower-case hex
+	Version           int    `json:"version"`            // set by Save: FormatVersion
+	Step              int    `json:"step"`               // steps done; also in the folder's name
+	Tokens            int64  `json:"tokens"`             // tokens seen
+	BatchPosition     uint64 `json:"batch_position"`     // the next batch in the seeded order
+	CorpusFingerprint string `json:"corpus_fingerprint"` // a run with another corpus must not resume
+	ConfigDigest      string `json:"config_digest"`      // SHA-256 of the resolved run config without out and the keys of ranks; lower-case hex
+	Run               string `json:"run,omitempty"`      // the run's identity; "": saved by an earlier program, which had none
+	// version of the arithmetic of the training so far, graph.Numerics; 0: saved before it had
+	// versions
+	Numerics int `json:"numerics,omitempty"`
+	// the processor's instructions that the training so far depends on, graph.PathOf; "": on a GPU,
+	// or saved by an earlier program
+	Path           string            `json:"path,omitempty"`
+	Seed           uint64            `json:"seed"`
+	OptimizerSteps int               `json:"optimizer_steps"`      // updates applied; the t of Adam's bias correction
+	BadSteps       int               `json:"bad_steps"`            // updates skipped because the loss or the gradient was not finite
+	BadInRow       int               `json:"bad_in_row,omitempty"` // how many of the most recent updates, in a row, were skipped
+	GoodStep       *int              `json:"good_step,omitempty"`  // the newest earlier checkpoint from which a step with a finite loss was made
+	BestLoss       *float64          `json:"best_loss"`            // best validation loss, nats a token; nil: none yet
+	BestStep       *int              `json:"best_step,omitempty"`  // the step of BestLoss; nil: none yet, or not known
+	Files          map[string]string `json:"files"`                // set by Save: sha256 of each file, lower-case hex
 
 	// Extra is for additional values of the caller; each is JSON, compacted on loading.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
@@ -66,7 +70,8 @@ func (s State) check() error {
 	for _, n := range []struct {
 		key   string
 		value int64
-	}{{"step", int64(s.Step)}, {"tokens", s.Tokens}, {"optimizer_steps", int64(s.OptimizerSteps)}, {"bad_steps", int64(s.BadSteps)}, {"bad_in_row", int64(s.BadInRow)}} {
+	}{{"step", int64(s.Step)}, {"tokens", s.Tokens}, {"optimizer_steps", int64(s.OptimizerSteps)}, {"bad_steps", int64(s.BadSteps)},
+		{"bad_in_row", int64(s.BadInRow)}} {
 		if n.value < 0 {
 			return errors.Errorf("state of step %d: %s: want >= 0, got %d", s.Step, n.key, n.value)
 		}

@@ -75,7 +75,8 @@ func (f *TorchFile) Close() error { return f.file.Close() }
 func (f *TorchFile) open(at *os.File) error {
 	var lead [4]byte
 	if _, err := at.ReadAt(lead[:], 0); err != nil || !bytes.Equal(lead[:], []byte("PK\x03\x04")) {
-		return damagedf("want a zip archive of torch.save: load a file of PyTorch before 1.6, or of another kind, in Python, and save it by torch.save or as safetensors")
+		return damagedf("want a zip archive of torch.save: load a file of PyTorch before 1.6, or of another kind, in Python, and save it by " +
+			"torch.save or as safetensors")
 	}
 	archive, err := zip.NewReader(at, f.size)
 	if err != nil {
@@ -107,7 +108,8 @@ func (f *TorchFile) small(name string) ([]byte, error) {
 		return nil, damagedf("want an entry %s, got none: not a file of torch.save", name)
 	}
 	if e.Method != zip.Store || e.UncompressedSize64 > maxPickleBytes || int64(e.UncompressedSize64) > f.size {
-		return nil, errors.Errorf("entry %s: want it stored as it is, of at most %d bytes, got method %d and %d bytes", name, maxPickleBytes, e.Method, e.UncompressedSize64)
+		return nil, errors.Errorf("entry %s: want it stored as it is, of at most %d bytes, got method %d and %d bytes", name, maxPickleBytes, e.Method,
+			e.UncompressedSize64)
 	}
 	r, err := e.Open()
 	if err != nil {

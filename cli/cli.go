@@ -59,7 +59,8 @@ func suite(zoo models.Zoo, program string) commandline.Suite {
 			models -residuals    # what each residual stream chooses`,
 		Notes: `
 			source <(` + program + ` completion) completes commands and flags in bash.`,
-		Commands: []commandline.Command{prepare.Command(), train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), serve.Command(zoo), list.Command(zoo), compare.Command(zoo), report.Command(zoo), tour.Command(zoo), experiment.Command(zoo), convert.Command(zoo)},
-		Suites:   []commandline.Suite{bench.Suite(zoo), analyze.Suite(zoo), create.Suite(zoo)},
+		Commands: []commandline.Command{prepare.Command(), train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), serve.Command(zoo),
+			list.Command(zoo), compare.Command(zoo), report.Command(zoo), tour.Command(zoo), experiment.Command(zoo), convert.Command(zoo)},
+		Suites: []commandline.Suite{bench.Suite(zoo), analyze.Suite(zoo), create.Suite(zoo)},
 	}
 }

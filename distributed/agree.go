@@ -21,10 +21,12 @@ func Agree(g *Group, facts []Fact) error {
 		for i, f := range theirs[:min(len(theirs), len(all[0]))] {
 			want := all[0][i]
 			if f.Name != want.Name {
-				return errors.Errorf("rank %d (%s): want %s as rank 0 (%s), got %s: start all ranks with the same program and config", r, g.peers[r].place(), want.Name, g.peers[0].place(), f.Name)
+				return errors.Errorf("rank %d (%s): want %s as rank 0 (%s), got %s: start all ranks with the same program and config", r, g.peers[r].place(), want.Name,
+					g.peers[0].place(), f.Name)
 			}
 			if f != want {
-				return errors.Errorf("rank %d (%s): %s: want %q as rank 0 (%s), got %q: start all ranks with the same program, config, data and machine", r, g.peers[r].place(), f.Name, want.Value, g.peers[0].place(), f.Value)
+				return errors.Errorf("rank %d (%s): %s: want %q as rank 0 (%s), got %q: start all ranks with the same program, config, data and machine", r,
+					g.peers[r].place(), f.Name, want.Value, g.peers[0].place(), f.Value)
 			}
 		}
 		if len(theirs) != len(all[0]) {

@@ -20,7 +20,8 @@ func Await(g *Group, what string, start func() error, done func() (bool, error))
 	work.poll = func() (bool, error) {
 		ok, err := done()
 		if took := time.Since(work.span.Begun); err == nil && !ok && took > g.options.Timeout {
-			err = errors.Errorf("not done %v after all ranks had started it: a device or a link hangs; start the job again and resume from the last checkpoint", took.Round(100*time.Millisecond))
+			err = errors.Errorf("not done %v after all ranks had started it: a device or a link hangs; start the job again and resume from the last checkpoint",
+				took.Round(100*time.Millisecond))
 		}
 		return ok, err
 	}

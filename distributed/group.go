@@ -116,9 +116,11 @@ func (g *Group) started(ready <-chan error) (returned bool, err error) {
 		case err := <-ready:
 			return true, err
 		case <-said:
-			g.options.Note(fmt.Sprintf("waiting for the other ranks of the job to start, for %v now; after %v this one gives up (device.rank_timeout)", time.Since(begin).Round(time.Second), g.options.Timeout))
+			g.options.Note(fmt.Sprintf("waiting for the other ranks of the job to start, for %v now; after %v this one gives up (device.rank_timeout)",
+				time.Since(begin).Round(time.Second), g.options.Timeout))
 		case <-late:
-			return false, errors.Errorf("%s: the ranks of the job have not all started within %v (device.rank_timeout): one has ended before it could join, or does not run; its own message says why", g.t.Name(), g.options.Timeout)
+			return false, errors.Errorf("%s: the ranks of the job have not all started within %v (device.rank_timeout): one has ended before it could join, or "+
+				"does not run; its own message says why", g.t.Name(), g.options.Timeout)
 		}
 	}
 }

@@ -25,7 +25,8 @@ func Launched(getenv func(string) string) (processes int, variable string) {
 // as one of several, which would all do the same work and write to the same files.
 func CheckLauncher(ranks int, getenv func(string) string) error {
 	if n, name := Launched(getenv); ranks == 1 && n > 1 {
-		return errors.Errorf("device.ranks: want %d, for this process was started as one of %d (%s=%d), got 1: add -set device.ranks=%d, or start it without the launcher", n, n, name, n, n)
+		return errors.Errorf("device.ranks: want %d, for this process was started as one of %d (%s=%d), got 1: add -set device.ranks=%d, or start it "+
+			"without the launcher", n, n, name, n, n)
 	}
 	return nil
 }
@@ -37,5 +38,6 @@ func CheckSize(ranks int, g *Group) error {
 	if g.size == ranks {
 		return nil
 	}
-	return errors.Errorf("device.ranks: want %d, the number of ranks that %s sees, got %d: start the program by `mpiexec -n %d`, with the mpiexec of that library", g.size, g.Name(), ranks, ranks)
+	return errors.Errorf("device.ranks: want %d, the number of ranks that %s sees, got %d: start the program by `mpiexec -n %d`, with the "+
+		"mpiexec of that library", g.size, g.Name(), ranks, ranks)
 }

@@ -87,7 +87,8 @@ func (m *memory) post(at lane, data []byte, send bool) (Request, error) {
 		from, to = other, message
 	}
 	if len(from.data) != len(to.data) {
-		to.err = errors.Errorf("want a message of %d bytes from rank %d, got %d: do all ranks run the same program on the same config?", len(to.data), at.from, len(from.data))
+		to.err = errors.Errorf("want a message of %d bytes from rank %d, got %d: do all ranks run the same program on the same config?", len(to.data), at.from,
+			len(from.data))
 	}
 	copy(to.data, from.data)
 	from.done, to.done = true, true

@@ -45,7 +45,8 @@ func (g *Group) await(op *operation) error {
 				rounds = now
 				continue
 			}
-			return errors.Errorf("%s has not returned from a call for %v while this rank waited for %q: a rank may have died; start the job again and resume from the last checkpoint", g.t.Name(), g.options.Timeout, op.what)
+			return errors.Errorf("%s has not returned from a call for %v while this rank waited for %q: a rank may have died; start the job again and resume "+
+				"from the last checkpoint", g.t.Name(), g.options.Timeout, op.what)
 		}
 	}
 }

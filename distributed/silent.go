@@ -21,6 +21,7 @@ func (e *SilentError) Error() string {
 	if e.Host != "" {
 		process = fmt.Sprintf(" (process %d on host %s)", e.PID, e.Host)
 	}
-	return fmt.Sprintf("rank %d%s has been silent for %v while this rank waited for %q: it has died, was stopped or lost its network; start the job again and resume from the last checkpoint",
+	return fmt.Sprintf("rank %d%s has been silent for %v while this rank waited for %q: it has died, was stopped or lost its network; start the job "+
+		"again and resume from the last checkpoint",
 		e.Rank, process, e.Since.Round(100*time.Millisecond), e.What)
 }

@@ -32,7 +32,8 @@ func (s Capacity) Check(c *Config) error {
 
 func (s Capacity) Report(r *Results) Report {
 	percent := fmt.Sprintf("%g%%", 100*s.Accuracy)
-	thresholds := figure.NewTable("Load at "+percent+", linear between loads in their logarithm: geometric means over seeds; < or > if it is below or above all loads for some, and then a bound", "lrrrrr",
+	thresholds := figure.NewTable("Load at "+percent+", linear between loads in their logarithm: geometric means over seeds; < or > if it is below or "+
+		"above all loads for some, and then a bound", "lrrrrr",
 		"", "seeds", "load", "95% (BCa bootstrap)", "times the first's, seed by seed", "95%")
 	chart := figure.Lines{XLabel: s.Key, YLabel: "accuracy on held-out examples", LogX: true, XTicks: s.Values}
 	var first crossings
@@ -54,7 +55,8 @@ func (s Capacity) Report(r *Results) Report {
 		}
 	}
 	chart.Series = append(chart.Series, level(percent, chart.Series, s.Accuracy))
-	return Report{Tables: []figure.Table{thresholds, s.failuresTable(r), accuracyTable(r.cells), r.Table("Runs: means over seeds, ± standard errors")}, Picture: chart}
+	return Report{Tables: []figure.Table{thresholds, s.failuresTable(r), accuracyTable(r.cells), r.Table("Runs: means over seeds, ± standard errors")},
+		Picture: chart}
 }
 
 // alike is the largest difference between the accuracies of seeds that fail alike.
@@ -64,7 +66,8 @@ const alike = 0.1
 // calls it a failure of optimisation if the best rate has no worse one on both sides, or if seeds
 // differ; otherwise longer runs have to decide whether it is one of capacity.
 func (s Capacity) failuresTable(r *Results) figure.Table {
-	t := figure.NewTable(fmt.Sprintf("The smallest load below %g%%: too large for the stream if the best rate lies between two worse ones, if all seeds are within %g, and if a run with four times the tokens fails too", 100*s.Accuracy, alike), "lrrrlrl",
+	t := figure.NewTable(fmt.Sprintf("The smallest load below %g%%: too large for the stream if the best rate lies between two worse ones, if all seeds "+
+		"are within %g, and if a run with four times the tokens fails too", 100*s.Accuracy, alike), "lrrrlrl",
 		"", "load", "accuracy", "best rate", "between two worse ones", "seeds within", "a failure of")
 	for _, series := range r.plan.series {
 		cells := r.of(series.Name)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/figure"
@@ -60,8 +59,6 @@ func (c card) withMuon() card {
 	c.Title, c.series.Name = c.Title+byMuon, c.series.Name+muonSuffix
 	c.muon = true
 	c.series.Set = append(slices.Clone(c.series.Set), "train.optim={kind: muon, scale: match_rms_adamw}")
-	c.Source += "; Jordan 2024 (Muon), with updates of AdamW's size as in Liu et al. 2025, arXiv 2502.16982"
-	c.Use = "The same, its weight matrices updated by orthogonalised momentum. A step takes five iterations of matrix products a weight longer, and one moment less is kept."
 	return c
 }
 
@@ -70,7 +67,8 @@ const (
 	byMuon     = ", trained by Muon" // ends the titles of their cards
 )
 
-// optimizer returns the name of the card's optimizer, as a series of the curve is called.
+// optimizer returns the name of the card's optimizer, which is also the name of a series of
+// Cards.Curve.
 func (c card) optimizer() string {
 	if c.muon {
 		return "muon"
@@ -102,7 +100,8 @@ func loopedCard() layers.Card {
 		Equation: "h <- B_(b-1) ... B_0 h, once;   h <- B_(e-1) ... B_b h, k times;   h <- B_(L-1) ... B_e h, once\n" +
 			"B_l: block l, with the same weights each time          loop_begin b, loop_end e, loops k",
 		Source: "Dehghani et al. 2018, arXiv 1807.03819 (universal transformers); as in Ouro, arXiv 2510.25741, without its norms and gates between passes",
-		Use:    "Depth without weights: tokens pass a run of blocks k times, on any stream. It has the parameters of the blocks, and the FLOPs, activations and key-value cache of the depth: this preset, blocks 1 and 2 of 4 three times, takes twice its transformer's. With k = 1 it is the transformer.",
+		Use: "Depth without weights: tokens pass a run of blocks k times, on any stream. It has the parameters of the blocks, and the FLOPs, activations " +
+			"and key-value cache of the depth: this preset, blocks 1 and 2 of 4 three times, takes twice its transformer's. With k = 1 it is the transformer.",
 	}
 }
 
@@ -117,7 +116,8 @@ func modernCard(card layers.Card) layers.Card {
 	card.Title += ", modern block"
 	card.Equation += "\nF: RMSNorm; q and k by RMSNorm over a head, then RoPE; W2 (silu(W1 u) ⊙ (W3 u))"
 	card.Source += "; the block as in Llama (Touvron et al. 2023, arXiv 2302.13971) and Qwen3 (2025, arXiv 2505.09388)"
-	card.Use = "What most language models since 2023 are built of: RMSNorm, rotary positions, a gated feed-forward, normalised queries and keys and, where heads are the block's own, fewer heads of keys and values than of queries. The same model as above otherwise."
+	card.Use = "What most language models since 2023 are built of: RMSNorm, rotary positions, a gated feed-forward, normalised queries and keys and, " +
+		"where heads are the block's own, fewer heads of keys and values than of queries. The same model as above otherwise."
 	return card
 }
 
@@ -126,7 +126,8 @@ func (c card) measuredIn(r bench.DesignResult) bool {
 	return c.optimizer() == cmp.Or(r.Optim, bench.OptimizerNames()[0])
 }
 
-// speeds returns the rows of a report of bench zoo that belong to presets with this card.
+// speeds returns the rows of a report of bench zoo that belong to presets with this card, by
+// whatever optimizer.
 func (c card) speeds(zoo models.Zoo, measured []bench.DesignResult) figure.Table {
 	t := figure.NewTable("", "llrrrr", "model", "shape", "time a step", "FLOPs a token", "bytes moved a step", "peak memory")
 	known := func(v float64, format string) string {
@@ -136,8 +137,12 @@ func (c card) speeds(zoo models.Zoo, measured []bench.DesignResult) figure.Table
 		return fmt.Sprintf(format, v)
 	}
 	for _, r := range measured {
-		if p, err := zoo.Preset(r.Name); err == nil && c.measuredIn(r) && cardOf(zoo, p).Title == strings.TrimSuffix(c.Title, byMuon) {
-			t.Row(r.Name, r.Shape, known(r.Time, "%.2fx"), known(r.FLOPs, "%.2fx"), known(r.Bytes, "%.2fx"), known(r.PeakMB, "%.0f MB"))
+		if p, err := zoo.Preset(r.Name); err == nil && cardOf(zoo, p).Title == c.Title {
+			name := r.Name
+			if !c.measuredIn(r) {
+				name += ", " + r.Optim
+			}
+			t.Row(name, r.Shape, known(r.Time, "%.2fx"), known(r.FLOPs, "%.2fx"), known(r.Bytes, "%.2fx"), known(r.PeakMB, "%.0f MB"))
 		}
 	}
 	return t

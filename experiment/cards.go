@@ -6,12 +6,14 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/stats"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 )
 
@@ -24,7 +26,7 @@ type Cards struct {
 	Sizes    map[string][]string `yaml:"sizes" help:"settings by preset that make other sizes of all, as in {quickstart: [model.stream.dv=16], others: [model.stream.d_model=128]}; others is for the presets that are not named; nothing: the presets' own sizes"`
 	Muon     []string            `yaml:"muon" help:"presets that are also trained by Muon, and have a second card for that"`
 	Curve    string              `yaml:"curve" help:"config of a sweep of the transformer over train.tokens, with the series adamw and muon: how many tokens it needs for a loss (columns Sc and Sw); nothing: no columns"`
-	Speeds   []string            `yaml:"speeds" help:"files that bench zoo -out has written: speed and memory of the presets, by each optimizer; none: they are not shown"`
+	Speeds   []string            `yaml:"speeds" help:"files that bench zoo -out has written, for speed and memory by each optimizer; none: not shown"`
 }
 
 // Name returns "cards".
@@ -90,10 +92,12 @@ func (s Cards) Report(r *Results) (out Report) {
 	if err != nil {
 		out.Notes = append(out.Notes, "Without Sc and Sw: "+err.Error())
 	}
-	overview := figure.NewTable("", "lrrrrrrrrr", "stream", "parameters", "train FLOPs a token", "entries a token", "rate", "bits per byte", "minus the transformer's", "seeds", "Sc", "Sw")
+	overview := figure.NewTable("Sc and Sw: how many times a design's tokens, and its time, the transformer needs for its loss", "lrrrrrrrrr", "stream",
+		"parameters", "train FLOPs a token", "entries a token", "rate", "bits per byte", "minus the transformer's", "seeds", "Sc", "Sw")
 	curves := figure.Panels{Across: 3, OwnAxes: true}
 	base := r.all[0]
 	out.Cards = cardsHead
+	var shown equations
 	for i, c := range r.all {
 		cost, card := c.first.Run.Spec().Cost(), cards[i]
 		sizes := []string{fmt.Sprintf("%.2fM", float64(cost.Parameters)/1e6), fmt.Sprintf("%.1fM", float64(cost.TrainFLOPs())/1e6), fmt.Sprint(cost.StreamSize)}
@@ -109,8 +113,11 @@ func (s Cards) Report(r *Results) (out Report) {
 		}
 		sc, sw := card.factors(c, needed[card.optimizer()].with(r.baseline(card.muon)), measured)
 		overview.Row(card.Title, sizes[0], sizes[1], sizes[2], rate, estimate(c.bits(), "%.3f"), c.comparedWith(base), len(c.losses()), sc, sw)
-		out.Cards += fmt.Sprintf("\n## %s\n\n```\n%s\n```\n\n%s.\n\n%s\n\nPreset `%s`: %s parameters, %s FLOPs a token in training, %s entries of state a token.\n",
-			card.Title, card.Equation, card.Source, card.Use, card.preset, sizes[0], sizes[1], sizes[2])
+		if card.muon { // its design's section is above
+			continue
+		}
+		out.Cards += fmt.Sprintf("\n## %s\n\n%s\n%s.\n\n%s\n\nPreset `%s`: %s parameters, %s FLOPs a token in training, %s entries of state a token.\n",
+			card.Title, shown.show(card.Card), card.Source, card.Use, card.preset, sizes[0], sizes[1], sizes[2])
 		if speeds := card.speeds(r.plan.zoo, measured); len(speeds.Rows) > 0 {
 			out.Cards += "\n" + speeds.Markdown()
 		}
@@ -120,8 +127,44 @@ func (s Cards) Report(r *Results) (out Report) {
 }
 
 // cardsHead is the text above the cards.
-const cardsHead = "\nA score is the mean over seeds of weights and batches, the number after ± its standard error; the table's differences are of means, those of the contrasts are taken seed by seed. These are small models and few tokens: an order here need not be the " +
-	"order at scale. Sc is how many times its tokens the transformer needs for its loss, by the same optimizer and at a rate of its own (studies/baselines.yaml); Sw is Sc times its speed over the transformer's. Time, FLOPs and bytes moved are multiples of the transformer's of the same shape, as `residua bench zoo` measured them.\n"
+const cardsHead = "\nA score is the mean over seeds of weights and batches, the number after ± its standard error; the table's differences are of means, " +
+	"those of the contrasts are taken seed by seed. These are small models and few tokens: an order here need not be the order at scale. " +
+	"Sc is how many times its tokens the transformer needs for its loss, by the same optimizer and at a rate of its own (studies/baselines.yaml); " +
+	"Sw is Sc times its speed over the transformer's. Time, FLOPs and bytes moved are multiples of the transformer's of the same shape, " +
+	"as `residua bench zoo` measured them. [The glossary](glossary.md) explains the words.\n\n" +
+	"Below is a section for each design. A row *trained by Muon* is of the same model, whose weight matrices are updated by orthogonalised momentum " +
+	"(Jordan 2024, with updates of AdamW's size as in Liu et al. 2025, arXiv 2502.16982): " +
+	"a step takes five iterations of matrix products a weight longer, and one moment less is kept.\n"
+
+// equations are what the sections of a page of cards have shown so far: cards whose Equation is
+// what the section shows of it.
+type equations []layers.Card
+
+// show returns a card's equation in Markdown. Lines at its beginning that an earlier section has
+// shown are a link to that section.
+func (e *equations) show(c layers.Card) string {
+	rest, links := c.Equation+"\n", []string(nil)
+	for range 2 { // of the stream, of the block
+		for _, shown := range *e {
+			if after, ok := strings.CutPrefix(rest, shown.Equation); ok {
+				anchor := strings.ToLower(strings.NewReplacer(" ", "-", ",", "").Replace(shown.Title))
+				links, rest = append(links, fmt.Sprintf("[%s](#%s)", shown.Title, anchor)), after
+				break
+			}
+		}
+	}
+	as := "As in " + strings.Join(links, " and ")
+	switch {
+	case rest == "":
+		return as + ".\n"
+	case len(links) == 0:
+		as = ""
+	default:
+		as += ", and\n\n"
+	}
+	*e = append(*e, layers.Card{Title: c.Title, Equation: rest})
+	return as + "```\n" + rest + "```\n"
+}
 
 // baseline returns the cell of the transformer, trained by Muon or by AdamW. These are the
 // first two cards if there are cards with Muon.

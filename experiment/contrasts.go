@@ -45,7 +45,8 @@ func (p *Plan) cellNames() []string {
 // contrastsTable tests for each contrast whether the first cell ends with the lower loss than the
 // second, seed by seed.
 func (r *Results) contrastsTable() figure.Table {
-	t := figure.NewTable("Contrasts: loss of the first minus the second, same seed; p of the sign-flip test that it is below 0, and by Holm over all of them", "lrrrrr",
+	t := figure.NewTable("Contrasts: loss of the first minus the second, same seed; p of the sign-flip test that it is below 0, and by Holm over all of them",
+		"lrrrrr",
 		"", "pairs", "difference (nats)", "95% (BCa bootstrap)", "p", "p, Holm")
 	var p []float64
 	for _, pair := range r.plan.Config.Contrasts {

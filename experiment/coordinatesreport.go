@@ -59,7 +59,8 @@ func (s Coordinates) Report(r *Results) (out Report) {
 		t.Header = append(t.Header, "slope", "slope of the change")
 		for _, c := range r.of(series.Name) {
 			run := c.runs[0]
-			t.Title = fmt.Sprintf("%s: scales %s; %d tokens at %g, one batch again and again, %d seeds", series.Name, s.scaling(series.Name, r.plan.zoo).Scales, run.Tokens, run.Rate, r.plan.Config.Seeds)
+			t.Title = fmt.Sprintf("%s: scales %s; %d tokens at %g, one batch again and again, %d seeds", series.Name, s.scaling(series.Name, r.plan.zoo).Scales,
+				run.Tokens, run.Rate, r.plan.Config.Seeds)
 		}
 		for _, p := range parametrisations() {
 			chart.Title, chart.Series = series.Name+", "+p, nil

@@ -44,7 +44,8 @@ func (p *Plan) sameText(r *Planned, fingerprint string) error {
 	case !known:
 		p.texts[key] = learnt{fingerprint, r.Name}
 	case before.fingerprint != fingerprint:
-		return setupErrorf("%s: want the text that %s was trained on, with the fingerprint %s, got another, %s: restore it, or choose another -out", r.Name, before.run, before.fingerprint, fingerprint)
+		return setupErrorf("%s: want the text that %s was trained on, with the fingerprint %s, got another, %s: restore it, or choose another -out", r.Name,
+			before.run, before.fingerprint, fingerprint)
 	}
 	return nil
 }

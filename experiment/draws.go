@@ -19,7 +19,7 @@ import (
 type Search struct {
 	Draws  int                  `yaml:"draws" min:"1" max:"100000" help:"how many values of each key are drawn"`
 	Seed   uint64               `yaml:"seed" help:"seed of the draws"`
-	Ranges map[string][]float64 `yaml:"ranges" default:"required" help:"the keys of the run config that are drawn, each with the ends of its interval, as in {train.lr: [1e-3, 1e-1]}"`
+	Ranges map[string][]float64 `yaml:"ranges" default:"required" help:"the keys that are drawn, each with its interval, as in {train.lr: [1e-3, 1e-1]}"`
 }
 
 // Name returns "search".
@@ -76,7 +76,8 @@ func (s Search) Points(Source) ([]Point, error) {
 const shownDraws = 5
 
 func (s Search) Report(r *Results) (out Report) {
-	best := figure.NewTable(fmt.Sprintf("The %d best draws of each series; means over seeds, ± standard errors", shownDraws), "llr"+strings.Repeat("r", len(s.Ranges)), append([]string{"series", "draw", "loss (nats)"}, s.keys()...)...)
+	best := figure.NewTable(fmt.Sprintf("The %d best draws of each series; means over seeds, ± standard errors", shownDraws),
+		"llr"+strings.Repeat("r", len(s.Ranges)), append([]string{"series", "draw", "loss (nats)"}, s.keys()...)...)
 	panels := figure.Panels{Across: 2, OwnAxes: true}
 	for _, key := range s.keys() {
 		panels.Charts = append(panels.Charts, figure.Lines{XLabel: key, YLabel: "validation loss (nats a token)", LogX: true})

@@ -10,7 +10,8 @@ import (
 // exponents compares the exponents of the series' scaling laws. The notes say which laws there are
 // not, and which sizes they leave out.
 func (r *Results) exponents() (t figure.Table, notes []string) {
-	t = figure.NewTable("Exponents: power laws above an irreducible loss that all series share, loss = E + A x^-B, and with an E of 0; intervals by a bootstrap over seeds",
+	t = figure.NewTable("Exponents: power laws above an irreducible loss that all series share, loss = E + A x^-B, and with an E of 0; intervals by a "+
+		"bootstrap over seeds",
 		"llrrrrrr", "series", "x", "E", "95%", "A", "B", "B minus the first one's", "99%")
 	for _, a := range axes() {
 		for _, above := range []bool{true, false} {
@@ -46,7 +47,8 @@ func (r *Results) addExponents(t *figure.Table, a axis, above bool) error {
 		ofE = "fitted"
 	}
 	if !ok {
-		return errors.Errorf("Exponents over %s, E %s: no fit: want two different values in each series, and more sizes in all than the law has parameters.", a.name, ofE)
+		return errors.Errorf("Exponents over %s, E %s: no fit: want two different values in each series, and more sizes in all than the law has parameters.", a.name,
+			ofE)
 	}
 	e, eLow, eHigh := fit.Interval(func(l stats.SharedLaw) float64 { return l.E }, 0.95)
 	if above {

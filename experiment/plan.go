@@ -206,7 +206,8 @@ func (c *Config) tokens(run *runconfig.Run) (int64, error) {
 	case c.FLOPs > 0:
 		tokens := c.FLOPs / float64(cost.TrainFLOPs())
 		if most := 1e18; tokens > most {
-			return 0, c.where.Errorf("flops", "want at most those of %g tokens, got %g, which are %.3g tokens of a model with %d FLOPs a token: take a smaller budget", most, c.FLOPs, tokens, cost.TrainFLOPs())
+			return 0, c.where.Errorf("flops", "want at most those of %g tokens, got %g, which are %.3g tokens of a model with %d FLOPs a token: take a smaller budget",
+				most, c.FLOPs, tokens, cost.TrainFLOPs())
 		}
 		return max(1, int64(tokens)), nil
 	case c.TokensPerParameter > 0:

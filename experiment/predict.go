@@ -126,7 +126,8 @@ func threeDigits(v float64) string {
 
 // Text returns the plan for a person to read.
 func (p *Prediction) Text() string {
-	text := p.Summary.Text() + fmt.Sprintf("settings of all: %s\n%d of %d runs are to be trained: %s TFLOP, about %s of training, %s with %d side by side if none slows another\n",
+	text := p.Summary.Text() + fmt.Sprintf("settings of all: %s\n%d of %d runs are to be trained: %s TFLOP, about %s of training, %s with %d side by "+
+		"side if none slows another\n",
 		p.Shared, p.Todo, p.Runs, threeDigits(p.FLOPs/1e12), duration(p.Work), duration(p.Wall), p.Jobs)
 	if p.Log > 0 {
 		text += fmt.Sprintf("the weights that train.keep_log keeps take about %s on disk\n", graph.FormatBytes(p.Log))

@@ -81,7 +81,8 @@ func (s Reach) Report(r *Results) Report {
 		chart[i].Series = append(chart[i].Series, level(line, chart[i].Series, height))
 		panels.Charts = append(panels.Charts, chart[i])
 	}
-	note := "The moment lies between two evaluations, at the same share of the way in tokens as in loss. The rate's schedule ends with the run and not at that moment: a run as long as the moment would end lower."
+	note := "The moment lies between two evaluations, at the same share of the way in tokens as in loss. The rate's schedule ends with the run and not " +
+		"at that moment: a run as long as the moment would end lower."
 	return Report{Tables: []figure.Table{needs, r.Table("Runs to their end: means over seeds, ± standard errors")}, Picture: panels, Notes: []string{note}}
 }
 

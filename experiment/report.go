@@ -117,7 +117,8 @@ func (r *Report) Markdown(log, picture, command string) string {
 
 // ratesTable shows the rate found for each cell, and the losses at the rates tried.
 func (r *Results) ratesTable() figure.Table {
-	t := figure.NewTable("Learning rates: the best one by seed 0, and seed 0's loss at each rate that was tried", "lrll", "", "best rate", "between two worse ones", "losses (nats)")
+	t := figure.NewTable("Learning rates: the best one by seed 0, and seed 0's loss at each rate that was tried", "lrll", "", "best rate",
+		"between two worse ones", "losses (nats)")
 	for _, c := range r.all {
 		if len(c.tried) == 0 {
 			continue
@@ -230,13 +231,15 @@ func interval(low, high float64, format string) string {
 
 // Table has a row for each cell: sizes, cost, losses with standard errors.
 func (r *Results) Table(title string) figure.Table {
-	t := figure.NewTable(title, "lrrrrrrrrr", "", "parameters", "without tables", "stream entries", "tokens", "TFLOP", "seconds", "seeds", "loss (nats)", "bits per byte")
+	t := figure.NewTable(title, "lrrrrrrrrr", "", "parameters", "without tables", "stream entries", "tokens", "TFLOP", "seconds", "seeds", "loss (nats)",
+		"bits per byte")
 	for _, c := range r.cells {
 		first, seeds := c.runs[0], fmt.Sprint(len(c.runs))
 		if n := len(c.runs) - len(c.losses()); n > 0 {
 			seeds += fmt.Sprintf(", %d diverged", n)
 		}
-		t.Row(c.Name(), figure.Thousands(int64(first.Parameters)), figure.Thousands(int64(first.nonEmbedding())), figure.Thousands(int64(first.StreamSize)), figure.Thousands(first.Tokens),
+		t.Row(c.Name(), figure.Thousands(int64(first.Parameters)), figure.Thousands(int64(first.nonEmbedding())), figure.Thousands(int64(first.StreamSize)),
+			figure.Thousands(first.Tokens),
 			first.TotalFLOPs()/1e12, number(c.mean(func(r Record) float64 { return r.Seconds }), "%.0f"), seeds,
 			estimate(c.losses(), "%.4f"), estimate(c.bits(), "%.4f"))
 	}

@@ -34,7 +34,8 @@ func (r *Planned) complete(ctx context.Context, corpus *data.Corpus, done func(s
 // newRecord returns a record with what follows from a run's config.
 func newRecord(run *runconfig.Run) Record {
 	cost, nan := run.Spec().Cost(), eval.Number(math.NaN())
-	return Record{Rate: run.Train.LR, Parameters: cost.Parameters, Tables: cost.Embedding, FLOPs: cost.TrainFLOPs(), StreamSize: cost.StreamSize, Loss: nan, Bits: nan}
+	return Record{Rate: run.Train.LR, Parameters: cost.Parameters, Tables: cost.Embedding, FLOPs: cost.TrainFLOPs(), StreamSize: cost.StreamSize, Loss: nan,
+		Bits: nan}
 }
 
 // fingerprint returns the beginning of a corpus' fingerprint.
@@ -48,7 +49,8 @@ func (r *Planned) train(ctx context.Context, corpus *data.Corpus, record *Record
 		return setupError(err)
 	}
 	if len(changes) > 0 {
-		return setupErrorf("%s: want this run's folder, got one that holds a run of another config (%s): remove it, or choose another folder", r.Run.Out, strings.Join(changes, ", "))
+		return setupErrorf("%s: want this run's folder, got one that holds a run of another config (%s): remove it, or choose another folder", r.Run.Out,
+			strings.Join(changes, ", "))
 	}
 	t, err := trainer.Open(ctx, r.Run, trainer.Options{Resume: trainer.ResumeAuto, Corpus: corpus, Report: &steps{done: done}})
 	if err != nil {

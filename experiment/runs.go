@@ -40,7 +40,8 @@ func ReadRuns(zoo models.Zoo, folders []string) (all []Run, warnings []string, e
 			first = run
 		}
 		if !reflect.DeepEqual(first.Data, run.Data) {
-			warnings = append(warnings, fmt.Sprintf("%s: its config has another data section than that of %s: losses on different text cannot be compared", r.Folder, folders[0]))
+			warnings = append(warnings, fmt.Sprintf("%s: its config has another data section than that of %s: losses on different text cannot be compared", r.Folder,
+				folders[0]))
 		}
 		all = append(all, r)
 	}

@@ -141,7 +141,9 @@ func stepCharts(all []Run) []figure.Figure {
 	}
 	return drawable(accuracy,
 		stepsChart(all, figure.Lines{Title: "Learning rate", YLabel: "rate"}, func(m trainer.Metrics) float64 { return m.LR }),
-		stepsChart(all, figure.Lines{Title: "Gradient norm", YLabel: "global norm before clipping", LogY: true}, func(m trainer.Metrics) float64 { return float64(m.GradNorm) }),
+		stepsChart(all, figure.Lines{Title: "Gradient norm", YLabel: "global norm before clipping", LogY: true}, func(m trainer.Metrics) float64 {
+			return float64(m.GradNorm)
+		}),
 		stepsChart(all, figure.Lines{Title: "Throughput", YLabel: "tokens a second"}, func(m trainer.Metrics) float64 { return m.TokensPS }))
 }
 

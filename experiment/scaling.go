@@ -60,7 +60,8 @@ func axes() []axis {
 
 func (s Scaling) Report(r *Results) (out Report) {
 	laws := figure.NewTable("Power laws, loss = A x^-B, with 95% intervals (Student's t) that take the law for true", "llrrr", "series", "x", "A", "B", "95% of B")
-	needs := figure.NewTable("What a series needs of what the first one needs, for the loss that the first one's law has at its largest size", "llrr", "series", "x", "share", "95%")
+	needs := figure.NewTable("What a series needs of what the first one needs, for the loss that the first one's law has at its largest size", "llrr", "series",
+		"x", "share", "95%")
 	panels := figure.Panels{Across: 2, OwnAxes: true}
 	for _, a := range axes() {
 		chart := figure.Lines{XLabel: a.name, YLabel: "validation loss (nats a token)", LogX: true, LogY: true}
@@ -69,7 +70,8 @@ func (s Scaling) Report(r *Results) (out Report) {
 			name := r.plan.series[i].Name
 			chart.Series = append(chart.Series, r.line(name, func(c Result) float64 { return c.mean(a.of) }))
 			if !law.found {
-				out.Notes = append(out.Notes, fmt.Sprintf("%s against %s: no fit: want three runs or more and two different values, got %d runs.", name, a.name, len(law.x)))
+				out.Notes = append(out.Notes, fmt.Sprintf("%s against %s: no fit: want three runs or more and two different values, got %d runs.", name, a.name,
+					len(law.x)))
 				continue
 			}
 			low, high := law.Interval(func(p stats.PowerLaw) float64 { return p.B })

@@ -113,7 +113,8 @@ func (s *state) look(c *cell, rate float64, seed uint64) (*Record, error) {
 		s.todo = append(s.todo, r)
 		return nil, nil
 	case found.Config != r.identity && found.Config != r.former:
-		return nil, setupErrorf("%s: its line in %s belongs to a run with another config, %s: choose another -out, or remove the line and the run's folder", r.Name, logFile, r.unlike(found))
+		return nil, setupErrorf("%s: its line in %s belongs to a run with another config, %s: choose another -out, or remove the line and the run's folder", r.Name,
+			logFile, r.unlike(found))
 	}
 	return &found, c.plan.sameText(r, found.Corpus)
 }

@@ -11,7 +11,7 @@ import (
 // train.log_mixing was set.
 type Sweep struct {
 	Key    string    `yaml:"key" default:"required" help:"the key of the run config that is swept, as in model.stream.dk"`
-	Values []float64 `yaml:"values" default:"required" help:"its values, as in [8, 16, 32]; sweep takes differences from the first, capacity wants loads, ascending"`
+	Values []float64 `yaml:"values" default:"required" help:"its values, as in [8, 16, 32]; sweep takes differences from the first, capacity wants them to rise"`
 }
 
 // Name returns "sweep".

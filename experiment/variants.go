@@ -15,7 +15,7 @@ import (
 // how far the stream's coefficients moved, if train.log_mixing was set.
 type Variants struct {
 	Plain
-	Evaluations int `yaml:"evaluations" min:"1" max:"10000" help:"evaluations of a run, evenly spaced; from two on the report says how far the validation loss rose in between"`
+	Evaluations int `yaml:"evaluations" min:"1" max:"10000" help:"evaluations of a run, evenly spaced; from two on the report says how far the loss rose"`
 }
 
 // Name returns "variants".
@@ -24,7 +24,8 @@ func (Variants) Name() string { return "variants" }
 func (v Variants) evaluations() int { return v.Evaluations }
 
 func (Variants) Report(r *Results) Report {
-	return Report{Tables: []figure.Table{r.Table("Means over seeds, ± standard errors"), accuracyTable(r.cells), differences("Differences from the first, run by run with the same seed", r.cells),
+	return Report{Tables: []figure.Table{r.Table("Means over seeds, ± standard errors"), accuracyTable(r.cells),
+		differences("Differences from the first, run by run with the same seed", r.cells),
 		risesTable(r.cells), movesTable(r.cells), seedsTable(r.cells)}, Picture: differenceBars(r.cells)}
 }
 
@@ -80,7 +81,8 @@ func differences(title string, groups ...[]Result) figure.Table {
 		for _, c := range cells[min(1, len(cells)):] {
 			pairs := pairedDifferences(cells[0], c)
 			share := stats.Mean(pairs).Mean / cells[0].loss()
-			t.Row(c.Name(), len(pairs), estimate(pairs, "%+.4f"), number(100*share, "%+.2f%%"), number(stats.Deviation(pairs), "%.4f"), number(stats.PairedTest(pairs), "%.2g"))
+			t.Row(c.Name(), len(pairs), estimate(pairs, "%+.4f"), number(100*share, "%+.2f%%"), number(stats.Deviation(pairs), "%.4f"),
+				number(stats.PairedTest(pairs), "%.2g"))
 		}
 	}
 	return t
@@ -101,7 +103,8 @@ func pairedDifferences(a, b Result) []float64 {
 
 // seedsTable shows how many seeds a difference of 1% of the first cell's loss would need.
 func seedsTable(cells []Result) figure.Table {
-	t := figure.NewTable(fmt.Sprintf("Seeds that a difference of 1%% of the first's loss needs, alpha %g two-sided, power %g", stats.Alpha, stats.Power), "lrrrrrrr",
+	t := figure.NewTable(fmt.Sprintf("Seeds that a difference of 1%% of the first's loss needs, alpha %g two-sided, power %g", stats.Alpha, stats.Power),
+		"lrrrrrrr",
 		"", "deviation, first", "deviation, this", "deviation of the difference", "95% of that", "seeds, paired", "at the 95%", "seeds of each, unpaired")
 	for i, c := range cells {
 		pairs := pairedDifferences(cells[0], c)
@@ -112,7 +115,8 @@ func seedsTable(cells []Result) figure.Table {
 		difference := 0.01 * cells[0].loss()
 		low, high := stats.DeviationInterval(both, len(pairs))
 		ends := count(stats.PairedSeeds(low, difference)) + " to " + count(stats.PairedSeeds(high, difference))
-		t.Row(c.Name(), fmt.Sprintf("%.4f", a), fmt.Sprintf("%.4f", b), number(both, "%.4f"), interval(low, high, "%.4f"), count(stats.PairedSeeds(both, difference)), ends, count(stats.UnpairedSeeds(a, b, difference)))
+		t.Row(c.Name(), fmt.Sprintf("%.4f", a), fmt.Sprintf("%.4f", b), number(both, "%.4f"), interval(low, high, "%.4f"), count(stats.PairedSeeds(both, difference)),
+			ends, count(stats.UnpairedSeeds(a, b, difference)))
 	}
 	return t
 }

@@ -15,11 +15,12 @@ import (
 // Change describes a change to an activation: Scale multiplies the chosen entries, or Add adds a
 // direction to them; one of the two must be set.
 type Change struct {
-	Activation string         `yaml:"activation" json:"activation"`                      // "blocks.2.attention.heads"
-	At         map[string]int `yaml:"at" json:"at,omitempty"`                            // indices for some of its axes except the token's: {"head": 3}; none: all entries
-	Tokens     []int          `yaml:"tokens" json:"tokens,omitempty"`                    // the first and the last position; nil: all
-	Scale      *float64       `yaml:"scale" min:"-1e6" max:"1e6" json:"scale,omitempty"` // 0: off
-	Add        *Direction     `yaml:"add" json:"add,omitempty"`
+	Activation string `yaml:"activation" json:"activation"` // "blocks.2.attention.heads"
+	// indices for some of its axes except the token's: {"head": 3}; none: all entries
+	At     map[string]int `yaml:"at" json:"at,omitempty"`
+	Tokens []int          `yaml:"tokens" json:"tokens,omitempty"`                    // the first and the last position; nil: all
+	Scale  *float64       `yaml:"scale" min:"-1e6" max:"1e6" json:"scale,omitempty"` // 0: off
+	Add    *Direction     `yaml:"add" json:"add,omitempty"`
 }
 
 // Direction is what steering adds: Times the given values, or Times the difference between the

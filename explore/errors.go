@@ -32,7 +32,8 @@ var errClosed = &statusError{http.StatusServiceUnavailable, "the explorer was cl
 
 // tooLong reports that a request took more than the time that it may use the model.
 func tooLong(limit time.Duration) error {
-	return &statusError{http.StatusServiceUnavailable, fmt.Sprintf("want what the model does within %v, got more: ask for less, or ask the analyze command, which has no limit", limit)}
+	return &statusError{http.StatusServiceUnavailable, fmt.Sprintf("want what the model does within %v, got more: ask for less, or ask the analyze "+
+		"command, which has no limit", limit)}
 }
 
 // ended returns the reason for a context's end: context.Canceled if the client has gone.

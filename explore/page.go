@@ -26,7 +26,8 @@ var style template.CSS
 var scripts = [...]string{"api.js", "changes.js", "tokens.js", "details.js", "address.js", "analyses.js", "explorer.js"}
 
 // policy lets the page send requests to its own server only.
-const policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; " +
+	"form-action 'none'; frame-ancestors 'none'"
 
 // Page returns the handler of the page, a single document that calls the API at /explorer/.
 func (e *Explorer) Page() http.Handler {

@@ -107,7 +107,8 @@ func (b Bars) add(c chart, series int, values []float64, thick, below float64) {
 		c.put(drawing(func(body draw.Canvas, p *plot.Plot) {
 			left, right, middle := body.X(p.X.Norm(min(0, v))), body.X(p.X.Norm(max(0, v))), body.Y(p.Y.Norm(at.Y))
 			right = max(right, left+0.5*px)
-			body.FillPolygon(b.color(series, v), []vg.Point{{X: left, Y: middle - half}, {X: right, Y: middle - half}, {X: right, Y: middle + half}, {X: left, Y: middle + half}})
+			body.FillPolygon(b.color(series, v), []vg.Point{{X: left, Y: middle - half}, {X: right, Y: middle - half}, {X: right, Y: middle + half},
+				{X: left, Y: middle + half}})
 		}))
 		if e > 0 {
 			errors.XYs, errors.XErrors = append(errors.XYs, at), append(errors.XErrors, struct{ Low, High float64 }{e, e})

@@ -115,8 +115,8 @@ func (c chart) image(colours colouring, values [][]float64) {
 // edges is the space that a chart's title and axes take around its body.
 type edges struct{ left, top, right, bottom float64 }
 
-// edges measures that space. gonum fits the body into what axes and title leave of a given total,
-// so edges searches for the total size whose body has the right size.
+// edges measures the space that title and axes take. gonum fits the body into what they leave of a
+// given total, so edges searches for the total size whose body has the right size.
 func (c chart) edges() edges {
 	body := vg.Point{X: vg.Length(c.width) * px, Y: vg.Length(c.height) * px}
 	whole := vg.Rectangle{Max: body.Add(vg.Point{X: pageWidth * px, Y: pageWidth * px})}

@@ -71,7 +71,8 @@ func (p painter) text(x, y float64, text string, style textStyle) {
 	if style.color == nil {
 		style.color = black
 	}
-	p.Draw(p.canvas, text, typeset.Style{Color: style.color, Font: sans(style.size, style.bold), XAlign: typeset.XAlignment(-style.align), YAlign: middle}, p.point(x, y))
+	p.Draw(p.canvas, text, typeset.Style{Color: style.color, Font: sans(style.size, style.bold), XAlign: typeset.XAlignment(-style.align), YAlign: middle},
+		p.point(x, y))
 }
 
 // within returns a gonum canvas for a rectangle at the corner.

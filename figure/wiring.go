@@ -198,7 +198,8 @@ func (b diagram) edgeCurve(e WiringEdge) edgeCurve {
 		if e.From == e.To {
 			lift = 6
 		}
-		return edgeCurve{[4][2]float64{{from.x + from.half, from.y - lift/2}, {out, from.y - 3*lift}, {out, to.y + 3*lift}, {to.x + to.half + 3, to.y + lift/2}}, true}
+		return edgeCurve{[4][2]float64{{from.x + from.half, from.y - lift/2}, {out, from.y - 3*lift}, {out, to.y + 3*lift}, {to.x + to.half + 3, to.y + lift/2}},
+			true}
 	}
 	foot, head := from.y+nodeHeight/2, to.y-nodeHeight/2
 	reach := 0.45 * (head - foot)

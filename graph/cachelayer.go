@@ -67,7 +67,8 @@ func (b *Builder) cachePart(form string, make func() any) (*CacheLayer, error) {
 	case place < len(c.parts) && c.parts[place].form == form:
 		return c.parts[place], nil
 	case place < len(c.parts):
-		return nil, errors.Errorf("cache: part %d: want %s, as in the programs before, got %s: make a cache for each model and device", place+1, c.parts[place].form, form)
+		return nil, errors.Errorf("cache: part %d: want %s, as in the programs before, got %s: make a cache for each model and device", place+1, c.parts[place].form,
+			form)
 	case c.complete:
 		return nil, errors.Errorf("cache: want the %d parts of the programs before, got more: make a cache for each model", len(c.parts))
 	}

@@ -108,7 +108,8 @@ func muonMatrices(row UpdateRow) []cuda.MuonMatrix {
 			continue
 		}
 		from := func(a cuda.Array) cuda.Array { return a.Slice(m.Offset, row.To-m.Offset) }
-		at := cuda.MuonMatrix{Value: from(r.value), Grad: from(r.grad), Momentum: r.moment1.Slice(m.Offset-row.From, row.To-m.Offset), Rows: m.Rows, Columns: m.Columns, Stride: m.Stride,
+		at := cuda.MuonMatrix{Value: from(r.value), Grad: from(r.grad), Momentum: r.moment1.Slice(m.Offset-row.From, row.To-m.Offset), Rows: m.Rows,
+			Columns: m.Columns, Stride: m.Stride,
 			Rate: row.Rate * row.Muon.Scales[i], Decay: row.Decay}
 		if !r.shadow.None() {
 			at.Shadow = from(r.shadow)

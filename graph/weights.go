@@ -174,10 +174,12 @@ func (s *Store) converted(b *Builder, p *Param, r *weightReads) (*kernel.Weights
 	case c == nil && p.Value == nil:
 		return nil, errors.Errorf("parameter %q: want its float32 values, got none: they were released", p.Name)
 	case c == nil:
-		c = &convertedWeight{kernel.NewWeights(b.runtime.workers(), b.options.Weights, elements[float32](p.Value), rows, columns, r.transposed), b.options.Weights, r.transposed, false}
+		c = &convertedWeight{kernel.NewWeights(b.runtime.workers(), b.options.Weights, elements[float32](p.Value), rows, columns, r.transposed), b.options.Weights,
+			r.transposed, false}
 		s.weights[p] = c
 	case c.format != b.options.Weights || c.transposed != r.transposed:
-		return nil, errors.Errorf("parameter %q: want one form of its weights for all programs of a store that serves, got another: call Store.Serve for each", p.Name)
+		return nil, errors.Errorf("parameter %q: want one form of its weights for all programs of a store that serves, got another: call Store.Serve for each",
+			p.Name)
 	}
 	c.others = c.others || r.others
 	return c.weights, nil

@@ -24,7 +24,8 @@ type Init struct {
 // divided by its muP base (1 without muP). Set the spec's Columns if matrices are packed side by
 // side in the last axis.
 func (i Init) Hidden(name string, fanIn int, widthRatio float64, shape ...int) graph.ParamSpec {
-	return graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(i.Std / math.Sqrt(float64(fanIn))), Decay: true, WidthRatio: widthRatio, Role: graph.RoleHidden}
+	return graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(i.Std / math.Sqrt(float64(fanIn))), Decay: true, WidthRatio: widthRatio,
+		Role: graph.RoleHidden}
 }
 
 // Output describes a weight whose product is added to the residual stream: like Hidden, with a

@@ -44,7 +44,8 @@ func (MoEConfig) Card() Card {
 		Equation: "p = softmax(W_r u);   T = the k largest;   g_i = p_i / sum of p over T, or p_i with raw_gates\n" +
 			"y = sum over i in T of g_i E_i(u);   loss += 0.01 E sum_i f_i P_i",
 		Source: "Shazeer et al. 2017, arXiv 1701.06538; gates as in Jiang et al. 2024, arXiv 2401.04088; balance as in Fedus et al. 2021",
-		Use:    "Not a stream but a feed-forward, on any of them: E experts of which a token uses k. Parameters without FLOPs, for when memory is cheaper than arithmetic. No token is dropped; the balance loss keeps experts in use.",
+		Use: "Not a stream but a feed-forward, on any of them: E experts of which a token uses k. Parameters without FLOPs, for when memory is cheaper " +
+			"than arithmetic. No token is dropped; the balance loss keeps experts in use.",
 	}
 }
 
@@ -90,9 +91,10 @@ func (c MoEConfig) New(b *graph.Builder, name string, s FeedForwardSizes) FeedFo
 // In, Hidden] and name.w2 [Experts, Hidden, In]. Each expert starts as a GELU does.
 func newMoE(b *graph.Builder, name string, c MoEConfig, s FeedForwardSizes) *mixture {
 	m := &mixture{b: b, name: name, topK: c.TopK, experts: c.Experts, exact: s.ExactGelu, raw: c.RawGates,
-		router: b.Param(graph.ParamSpec{Name: name + ".router", Shape: []int{s.In, c.Experts}, Init: graph.Normal(routerStd), Decay: true, WidthRatio: s.WidthRatio, Role: graph.RoleHidden}),
-		w1:     b.Param(s.Init.Hidden(name+".w1", s.In, s.WidthRatio, c.Experts, s.In, c.Hidden)),
-		w2:     b.Param(s.LastWeights()(name+".w2", c.Hidden, s.HiddenRatio, c.Experts, c.Hidden, s.In)),
+		router: b.Param(graph.ParamSpec{Name: name + ".router", Shape: []int{s.In, c.Experts}, Init: graph.Normal(routerStd), Decay: true, WidthRatio: s.WidthRatio,
+			Role: graph.RoleHidden}),
+		w1: b.Param(s.Init.Hidden(name+".w1", s.In, s.WidthRatio, c.Experts, s.In, c.Hidden)),
+		w2: b.Param(s.LastWeights()(name+".w2", c.Hidden, s.HiddenRatio, c.Experts, c.Hidden, s.In)),
 	}
 	if s.Bias {
 		m.b1 = b.Param(Zero(name+".w1_bias", c.Experts, c.Hidden))

@@ -19,7 +19,8 @@ func (NoFeedForward) Card() Card {
 		Title:    "Attention alone",
 		Equation: "h <- h + Attention(Norm(h))   and no feed-forward",
 		Source:   "Elhage et al. 2021, A Mathematical Framework for Transformer Circuits",
-		Use:      "For interpretation: with the patterns of attention and the norms' scales held, the model is linear, and the logits are a sum over paths through heads. One block has skip-trigrams; two compose heads, to induction heads.",
+		Use: "For interpretation: with the patterns of attention and the norms' scales held, the model is linear, and the logits are a sum over paths " +
+			"through heads. One block has skip-trigrams; two compose heads, to induction heads.",
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 type SlidingAttention struct {
 	SoftmaxAttention
 	Window   int     `yaml:"window" default:"required" max:"1048576" help:"tokens that a token sees, itself included"`
-	Sinks    int     `yaml:"sinks" max:"1048576" help:"how many of the first tokens of its document a token sees as well; of its row, where documents are not masked"`
+	Sinks    int     `yaml:"sinks" max:"1048576" help:"how many of the first tokens of its document a token sees, too; of its row, if documents are not masked"`
 	RopeBase float64 `yaml:"window_rope_base" help:"rope: base of the wavelengths where attention slides, without rope_scaling; 0: as elsewhere"`
 	Layers   []int   `yaml:"layers" default:"all" max:"4095" help:"the blocks, from 0 and rising, whose attention slides; the others see all tokens before"`
 }
@@ -30,8 +30,10 @@ func (SlidingAttention) Card() Card {
 	return Card{
 		Title:    "Sliding window with sinks",
 		Equation: "o_i = sum over j of softmax_j(scale q_i . k_j) v_j,   i - window < j <= i   or   j < sinks",
-		Source:   "Beltagy et al. 2020, arXiv 2004.05150; sinks: Xiao et al. 2024, arXiv 2309.17453; layer by layer as in Mistral (arXiv 2310.06825) and Qwen3 (arXiv 2505.09388)",
-		Use:      "Not a stream but an attention, under any of them: FLOPs a token are bounded by the window, and L layers reach L windows back. Sinks keep the first tokens of a document in sight. Generation's cache keeps the keys and values of all tokens; a GPU is refused.",
+		Source: "Beltagy et al. 2020, arXiv 2004.05150; sinks: Xiao et al. 2024, arXiv 2309.17453; layer by layer as in Mistral (arXiv 2310.06825) and " +
+			"Qwen3 (arXiv 2505.09388)",
+		Use: "Not a stream but an attention, under any of them: FLOPs a token are bounded by the window, and L layers reach L windows back. Sinks keep the " +
+			"first tokens of a document in sight. Generation's cache keeps the keys and values of all tokens; a GPU is refused.",
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // SwiGLUConfig is the design of a SwiGLU.
 type SwiGLUConfig struct {
 	Hidden int    `yaml:"hidden" default:"required, or preset" max:"1048576" help:"width of the hidden layer; 2/3 of a gelu's has as many parameters"`
-	Gate   string `yaml:"gate" default:"silu" added:"\"\"" help:"what the gate passes through: silu, or gelu in the form of model.gelu (GeGLU, as in Gemma), which a GPU is refused"`
+	Gate   string `yaml:"gate" default:"silu" added:"\"\"" help:"what the gate passes through: silu or, not on a GPU, gelu in the form of model.gelu (GeGLU)"`
 }
 
 // The values of SwiGLUConfig.Gate.
@@ -41,7 +41,8 @@ func (SwiGLUConfig) Card() Card {
 		Equation: "y = W2 (silu(W1 u + b1) ⊙ (W3 u + b3)) + b2\n" +
 			"silu(x) = x sigmoid(x), or gelu with gate: gelu",
 		Source: "Shazeer 2020, arXiv 2002.05202; Touvron et al. 2023 (Llama), arXiv 2302.13971",
-		Use:    "What most open models use today in a GELU's place: each neuron's value has a gate of its own. A third matrix, so a hidden layer of 2/3 the width for the same parameters and FLOPs.",
+		Use: "What most open models use today in a GELU's place: each neuron's value has a gate of its own. A third matrix, so a hidden layer of 2/3 the " +
+			"width for the same parameters and FLOPs.",
 	}
 }
 

@@ -30,6 +30,7 @@ func (s *Spec) checkBlocks() error {
 		{stream.ResidualScaleKey, "0", s.ResidualScale != 0},
 		{stream.ParallelKey, "false", s.Parallel},
 		{stream.HeadBiasesKey, valuesNone, a.Bias != ""},
+		{stream.ValueEmbeddingsKey, "0", a.ValueEmbeddings != 0},
 	} {
 		if o.set && !s.shape.HasOption(o.key) {
 			return fieldError(o.key, "want %s for the %s stream, which has nothing else", o.none, name)
@@ -38,6 +39,8 @@ func (s *Spec) checkBlocks() error {
 	switch {
 	case s.Parallel && len(s.shape.Sublayers) < 2:
 		return fieldError(stream.ParallelKey, "want false for blocks without a feed-forward, got true")
+	case a.ValueEmbeddings < 0 || a.ValueEmbeddings > s.Width():
+		return fieldError(stream.ValueEmbeddingsKey, "want entries of the attention's input, 0 to %d, got %d", s.Width(), a.ValueEmbeddings)
 	case a.QKNormOver != "" && !a.QKNorm:
 		return fieldError("attention.qk_norm_over", "want qk_norm with it, got %s without", a.QKNormOver)
 	}
@@ -63,7 +66,8 @@ func (s *Spec) checkRopeBlocks() error {
 	a := s.Attention
 	switch rope := a.Positions == PositionsRoPE; {
 	case a.RopePart != 0 && !(rope && a.RopePart > 0 && a.RopePart < 1 && layers.RotatedPairs(a.RopePart, s.HeadDim()) > 0):
-		return fieldError("attention.rope_part", "want positions rope, and a share between 0 and 1 of at least one of %d pairs, or 0 for all, got %g with positions %s", s.HeadDim()/2, a.RopePart, a.Positions)
+		return fieldError("attention.rope_part", "want positions rope, and a share between 0 and 1 of at least one of %d pairs, or 0 for all, got "+
+			"%g with positions %s", s.HeadDim()/2, a.RopePart, a.Positions)
 	case len(a.NoRope) > 0 && !rope:
 		return fieldError("attention.no_rope", "want positions rope with it, got positions %s", a.Positions)
 	}
@@ -72,7 +76,8 @@ func (s *Spec) checkRopeBlocks() error {
 		pairs = layers.RotatedPairs(a.RopePart, s.HeadDim())
 	}
 	if r := a.RopeScaling; r.Type == layers.RopeLong && (len(r.ShortFactors) != pairs || len(r.LongFactors) != pairs) {
-		return fieldError("attention.rope_scaling.short_factors", "want it and long_factors with a number for each of %d pairs, got %d and %d", pairs, len(r.ShortFactors), len(r.LongFactors))
+		return fieldError("attention.rope_scaling.short_factors", "want it and long_factors with a number for each of %d pairs, got %d and %d", pairs,
+			len(r.ShortFactors), len(r.LongFactors))
 	}
 	for i, l := range a.NoRope {
 		if l < 0 || l >= s.Layers || i > 0 && l <= a.NoRope[i-1] {

@@ -39,7 +39,7 @@ const (
 // hold the keys, defaults and help of a run config's model section; package runconfig reads them.
 type Config struct {
 	// Preset is the name of the preset that the config started from. It is only a record.
-	Preset string `yaml:"preset" json:"preset,omitempty" help:"start from the preset of that name; the other keys of this section override it (the command models lists them)"`
+	Preset string `yaml:"preset" json:"preset,omitempty" help:"start from the preset of that name, which other keys override (the command models lists them)"`
 	Layers int    `yaml:"layers" json:"layers" default:"required, or preset" max:"4096" help:"number of blocks"`
 	Vocab  int    `yaml:"vocab" json:"vocab" default:"the tokenizer's" from:"data.tokenizer" max:"1048576" help:"number of token ids"`
 	Seq    int    `yaml:"seq" json:"seq" default:"required, or preset" max:"1048576" help:"tokens of a row in training, and rows of learned positions"`
@@ -55,7 +55,7 @@ type Config struct {
 	FeedForward layers.FeedForwardDesign `yaml:"feedforward" json:"feedforward,omitempty" help:"the feed-forward of each block"`
 
 	// Writes is nil where what sublayers write is written as it is.
-	Writes stream.WritesDesign `yaml:"writes" json:"writes,omitempty" default:"none" added:"none" help:"what happens to what sublayers write before the stream takes it"`
+	Writes stream.WritesDesign `yaml:"writes" json:"writes,omitempty" default:"none" added:"none" help:"what is done to what sublayers write"`
 
 	Norm          string  `yaml:"norm" json:"norm" help:"layernorm or rmsnorm"`
 	NormEps       float64 `yaml:"norm_eps" json:"norm_eps" help:"epsilon of the norm"`
@@ -63,11 +63,11 @@ type Config struct {
 	Bias          bool    `yaml:"bias" json:"bias" help:"biases in norms and linear maps"`
 	TieEmbeddings bool    `yaml:"tie_embeddings" json:"tie_embeddings" help:"the unembedding is the embedding, transposed"`
 	Dropout       float64 `yaml:"dropout" json:"dropout" help:"dropout rate of what is written to the stream"`
-	Norms         string  `yaml:"norms" json:"norms,omitempty" default:"before" added:"\"\"" help:"where a sublayer's norm is: before it; after it, on what it adds; or both"`
-	Parallel      bool    `yaml:"parallel" json:"parallel,omitempty" added:"false" help:"a block's feed-forward reads the stream as it is before the block's attention"`
+	Norms         string  `yaml:"norms" json:"norms,omitempty" default:"before" added:"\"\"" help:"where a sublayer's norm is: before it, on what it adds, both"`
+	Parallel      bool    `yaml:"parallel" json:"parallel,omitempty" added:"false" help:"a block's feed-forward reads the stream from before its attention"`
 	FFBias        bool    `yaml:"feedforward_bias" json:"feedforward_bias,omitempty" added:"false" help:"biases in feed-forwards, also without bias"`
 
-	EmbeddingScale float64 `yaml:"embedding_scale" json:"embedding_scale,omitempty" added:"0" help:"multiplies the rows of the embedding where tokens are looked up; 0: 1"`
+	EmbeddingScale float64 `yaml:"embedding_scale" json:"embedding_scale,omitempty" added:"0" help:"multiplies the embedding where tokens are looked up; 0: 1"`
 	ResidualScale  float64 `yaml:"residual_scale" json:"residual_scale,omitempty" added:"0" help:"multiplies what each sublayer adds to the stream; 0: 1"`
 	LogitScale     float64 `yaml:"logit_scale" json:"logit_scale,omitempty" added:"0" help:"multiplies the logits, before logit_softcap; 0: 1"`
 	LogitSoftcap   float64 `yaml:"logit_softcap" json:"logit_softcap,omitempty" help:"c of logits c tanh(logit / c), after muP's factor; 0: not capped"`
@@ -98,14 +98,15 @@ type Attention struct {
 	RopeBase            float64                `yaml:"rope_base" json:"rope_base,omitempty" default:"10000 with rope" from:"model.attention.positions" help:"rope: base of the wavelengths"`
 	RopeScaling         layers.RopeScaling     `yaml:"rope_scaling" json:"rope_scaling,omitzero" help:"rope: for rows longer than those of training"`
 	RopePart            float64                `yaml:"rope_part" json:"rope_part,omitempty" added:"0" help:"rope: rotate this share of each head's pairs, the first ones, and leave the others; 0: all"`
-	NoRope              []int                  `yaml:"no_rope" json:"no_rope,omitempty" default:"none" added:"null" help:"rope: the blocks, from 0 and rising, without positions"`
+	NoRope              []int                  `yaml:"no_rope" json:"no_rope,omitempty" default:"none" added:"null" help:"rope: blocks without positions, rising"`
 	Scale               float64                `yaml:"scale" json:"scale,omitempty" default:"1/sqrt(head_dim)" added:"0" help:"factor of q.k"`
-	Softcap             float64                `yaml:"softcap" json:"softcap,omitempty" added:"0" help:"c of attention logits c tanh(scale q.k / c); 0: not capped. A GPU is refused"`
+	Softcap             float64                `yaml:"softcap" json:"softcap,omitempty" added:"0" help:"c of logits c tanh(scale q.k / c); 0: none. Not on a GPU"`
 	Bias                string                 `yaml:"bias" json:"bias,omitempty" added:"\"\"" help:"biases of the maps around attention, also without model.bias: qkv, or all, that of the output too; none or empty: no"`
-	QKNorm              bool                   `yaml:"qk_norm" json:"qk_norm,omitempty" help:"RMSNorm of queries and keys, head by head with one gain each, before rotary positions"`
+	QKNorm              bool                   `yaml:"qk_norm" json:"qk_norm,omitempty" help:"RMSNorm of each head's queries and keys, before rotary positions"`
 	QKNormOver          string                 `yaml:"qk_norm_over" json:"qk_norm_over,omitempty" default:"head" added:"\"\"" help:"qk_norm: over each head, or over the row of all heads, with a gain for each entry. A GPU is refused row"`
 	ValueResidual       string                 `yaml:"value_residual" json:"value_residual,omitempty" help:"mix block 0's values into those of later blocks: fixed, half and half, or learned, two weights a block; none or empty: no"`
-	InverseLayerScaling bool                   `yaml:"inverse_layer_scaling" json:"inverse_layer_scaling,omitempty" help:"divide the logits by the block's number, from 1"`
+	ValueEmbeddings     int                    `yaml:"value_embeddings" json:"value_embeddings,omitempty" added:"0" max:"131072" help:"every other block, the last included, adds a token's row of its own table to the values, by a gate of this number of inputs; 0: none"`
+	InverseLayerScaling bool                   `yaml:"inverse_layer_scaling" json:"inverse_layer_scaling,omitempty" help:"divide logits by the block's number"`
 }
 
 // Design returns the attention's kind with its settings.

@@ -75,7 +75,7 @@ func (s Spec) Parts() []Part {
 func (s Spec) blocksCost(sublayer stream.Sublayer) layers.Cost {
 	once, depth := float64(s.Layers), float64(s.Depth())
 	if sublayer == stream.Attention {
-		return s.attentionCost()
+		return s.attentionCost().Plus(s.valueEmbeddingsCost())
 	}
 	each := s.FeedForward.Cost(s.feedForwardSizes())
 	return each.Times(depth).WithParameters(each.Times(once))
@@ -102,6 +102,19 @@ func (s Spec) attentionCost() layers.Cost {
 		first = first.WithParameters(layers.Cost{})
 	}
 	return total.Plus(first)
+}
+
+// valueEmbeddingsCost returns the cost of the attentions' value embeddings.
+func (s Spec) valueEmbeddingsCost() (total layers.Cost) {
+	sizes, ok := s.valueEmbedding(s.Layers - 1)
+	if !ok {
+		return total
+	}
+	of := func(begin, end int) float64 { return float64((s.Layers+1-begin)/2 - (s.Layers+1-end)/2) } // blocks from begin to end
+	each, loop := sizes.Cost(), s.loop()
+	once := of(0, s.Layers)
+	again := float64(max(0, loop.Times-1)) * of(loop.Begin, loop.End)
+	return each.Times(once + again).WithParameters(each.Times(once))
 }
 
 // alikeLayer returns the first layer that is not an exception of the attention.

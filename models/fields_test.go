@@ -58,6 +58,7 @@ func shapeEffects() []effect {
 		{"attention.kv_heads", m, func(c *subject) { c.Attention.KVHeads = 1 }, every, nil},
 		{"attention.qk_norm", v, func(c *subject) { c.Attention.QKNorm = true }, every, nil},
 		{"attention.qk_norm", m, func(c *subject) { c.Attention.QKNorm = true }, every, nil},
+		{"attention.value_embeddings", v, func(c *subject) { c.Attention.ValueEmbeddings = 3 }, every, nil},
 		{"attention.value_residual", v, func(c *subject) { c.Attention.ValueResidual = models.ValuesLearned }, every, nil},
 		{"attention.value_residual", m, func(c *subject) { c.Attention.ValueResidual = models.ValuesFixed }, []string{seenLogits}, []string{seenParameters}},
 		{"stream.matrix.dk", m, onField("Dk", 6), every, nil},
@@ -204,6 +205,9 @@ func mupEffects() []effect {
 		{"mup.base.stream.vector.d_model", v, mup(func(p *models.MuP) { p.Base.Stream = vectorOf(5) }), both, same},
 		{"mup.base.stream.vector.layerscale", v, mup(func(p *models.MuP) { p.Base.Stream = stream.VectorConfig{LayerScale: true} }), nil, everything()}, // an option is not a size
 		{"mup.base.stream.vector.x0", v, mup(func(p *models.MuP) { p.Base.Stream = stream.VectorConfig{X0: "neutral"} }), nil, everything()},
+		{"mup.base.stream.vector.embedding_norm", v, mup(func(p *models.MuP) { p.Base.Stream = stream.VectorConfig{EmbeddingNorm: true} }), nil, everything()},
+		{"mup.base.stream.vector.smear", v, mup(func(p *models.MuP) { p.Base.Stream = stream.VectorConfig{Smear: 2} }), nil, everything()},
+		{"mup.base.stream.vector.backout", v, mup(func(p *models.MuP) { p.Base.Stream = stream.VectorConfig{Backout: true} }), nil, everything()},
 		{"mup.base.attention.heads", v, mup(func(p *models.MuP) { p.Base.Attention.Heads = 1 }), rates, append(same, function...)},
 		{"mup.base.attention.head_dim", v, mup(func(p *models.MuP) { p.Base.Attention.HeadDim = 2 }), both, same},
 		{"mup.base.feedforward.gelu.hidden", v, hidden, rates, append(same, function...)},

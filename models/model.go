@@ -22,7 +22,8 @@ type Model struct {
 	b           *graph.Builder
 	stream      stream.Stream
 	attention   []layers.Attention
-	values      *layers.ValueResidual // of attentions; nil: none
+	embedded    []*layers.ValueEmbedding // of values, by depth; nil: none
+	values      *layers.ValueResidual    // of attentions; nil: none
 	feedforward []layers.FeedForward
 	writes      *stream.SiteWrites // nil: what sublayers write is written
 	unembedding *layers.Unembedding
@@ -88,6 +89,11 @@ func (m *Model) addBlock(site stream.Site) {
 	switch site.Sublayer {
 	case stream.Attention:
 		m.attention = append(m.attention, c.Attention.Design().New(m.b, site.Name(), c.attentionConfig(site.Block, m.values)))
+		var embedded *layers.ValueEmbedding
+		if sizes, ok := c.valueEmbedding(c.loop().Block(site.Block)); ok {
+			embedded = layers.NewValueEmbedding(m.b, site.Name(), sizes)
+		}
+		m.embedded = append(m.embedded, embedded)
 	case stream.FeedForward:
 		m.feedforward = append(m.feedforward, c.FeedForward.New(m.b, site.Name(), c.feedForwardSizes()))
 	}
@@ -125,7 +131,7 @@ func (m *Model) ForwardFrom(tokens, starts *gorgonia.Node) *gorgonia.Node {
 	seq := tokens.Shape()[1]
 	m.writes.Begin(stream.TokenRows{Seq: seq, Starts: starts})
 	for l := range m.spec.Depth() {
-		m.b.Block(func() { state = m.block(state, l, seq, starts) })
+		m.b.Block(func() { state = m.block(state, l, in) })
 	}
 	m.b.Fail(m.writes.End())
 	return m.b.Hook("features", m.stream.Features(state), m.spec.Shape().Axes...)
@@ -150,8 +156,8 @@ func (m *Model) checkTokens(tokens *gorgonia.Node) bool {
 
 // block runs the sublayers of the block at depth l. In a parallel block the feed-forward reads the
 // state that attention reads.
-func (m *Model) block(s stream.State, l, seq int, starts *gorgonia.Node) stream.State {
-	before := s
+func (m *Model) block(s stream.State, l int, in stream.Tokens) stream.State {
+	before, seq := s, in.IDs.Shape()[1]
 	for _, site := range m.stream.Sites(l) {
 		if !m.spec.Parallel {
 			before = s
@@ -159,7 +165,11 @@ func (m *Model) block(s stream.State, l, seq int, starts *gorgonia.Node) stream.
 		switch site.Sublayer {
 		case stream.Attention:
 			qkv, link := m.stream.ReadHeads(before, site)
-			s = m.stream.WriteHeads(s, site, link, m.attention[l].Forward(m.writes.Heads(site, qkv), seq, starts))
+			qkv = m.writes.Heads(site, qkv)
+			if e := m.embedded[l]; e != nil {
+				qkv = e.Add(qkv, link.(stream.Reading).Normal, in.IDs)
+			}
+			s = m.stream.WriteHeads(s, site, link, m.attention[l].Forward(qkv, seq, in.Starts))
 		case stream.FeedForward:
 			u, link := m.stream.ReadFeatures(before, site)
 			s = m.stream.WriteFeatures(s, site, link, m.feedforward[l].Forward(u))

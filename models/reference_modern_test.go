@@ -24,5 +24,8 @@ func (c sizes) attention() models.Attention {
 	if c.Positions == models.PositionsRoPE {
 		a.RopeBase = c.RopeTheta
 	}
+	if c.ValueEmbeddings {
+		a.ValueEmbeddings = c.ValueGateChannels
+	}
 	return a
 }

@@ -33,7 +33,11 @@ type sizes struct {
 	End                                     int `json:"loop_end"`
 	Loops                                   int
 	Inverse                                 bool `json:"inverse_layer_scaling"`
-	LayerScale, X0                          bool
+	LayerScale, X0, Smear, Backout          bool
+	EmbeddingNorm                           bool `json:"embedding_norm"`
+	SmearChannels                           int  `json:"smear_channels"`
+	ValueEmbeddings                         bool `json:"value_embeddings"`
+	ValueGateChannels                       int  `json:"value_gate_channels"`
 	Eps                                     float64
 	Gelu, Norm, FeedForward                 string
 	ZLoss                                   float64 `json:"z_loss"`
@@ -85,6 +89,9 @@ func (c sizes) vector() stream.VectorConfig {
 	if v.LayerScale = c.LayerScale; c.X0 {
 		v.X0 = "neutral"
 	}
+	if v.EmbeddingNorm, v.Backout = c.EmbeddingNorm, c.Backout; c.Smear {
+		v.Smear = c.SmearChannels
+	}
 	return v
 }
 
@@ -131,7 +138,7 @@ func readers() map[string]func(*testing.T, *reference) {
 		"rmt": readRMT, readsDynamicRMT: readDynamicRMT, "transformer": readVectors, "moe": readVectors, "muon": readVectors,
 		"official-rmt": readOfficialRMT, "official-transformer": readOfficialTransformer,
 		"value-residual": readVectors, "x0": readVectors, "layerscale": readVectors, "modern": readVectors, "looped": readVectors,
-		"conv": readVectors,
+		"conv": readVectors, "value-embeddings": readVectors, "smear-backout": readVectors,
 	}
 }
 

@@ -27,7 +27,8 @@ type Spec struct {
 // valid.
 func (c Config) Resolve() (Spec, error) {
 	s := Spec{Config: c.WithDefaults()}
-	for _, check := range []func() error{s.checkStream, s.checkFeedForward, s.checkWrites, s.checkChoices, s.checkRope, s.checkBlocks, s.checkNumbers, s.checkMuP} {
+	for _, check := range []func() error{s.checkStream, s.checkFeedForward, s.checkWrites, s.checkChoices, s.checkRope, s.checkBlocks, s.checkNumbers,
+		s.checkMuP} {
 		if err := check(); err != nil {
 			return Spec{}, err
 		}
@@ -170,6 +171,13 @@ func (s Spec) valueResidual() *layers.ValueResidual {
 	return &layers.ValueResidual{Learned: s.Attention.ValueResidual == ValuesLearned}
 }
 
+// valueEmbedding returns the sizes of the value embedding of a block's attention, and whether there
+// is one: the last block has one, and every other block before it.
+func (s Spec) valueEmbedding(block int) (sizes layers.ValueEmbeddingSizes, ok bool) {
+	sizes = layers.ValueEmbeddingSizes{Vocab: s.Vocab, Width: s.Width(), Channels: s.Attention.ValueEmbeddings, Heads: s.KVHeads(), HeadDim: s.HeadDim()}
+	return sizes, sizes.Channels > 0 && (s.Layers-1-block)%2 == 0
+}
+
 // attentionConfig returns the configuration of the attention at depth l.
 func (s Spec) attentionConfig(l int, values *layers.ValueResidual) layers.AttentionConfig {
 	block, a := s.loop().Block(l), s.Attention
@@ -226,7 +234,8 @@ func (s Spec) function() (values map[string]any, keys []string, err error) {
 	}
 	values = map[string]any{}
 	add := func(key string, value any) { values[key], keys = value, append(keys, key) }
-	resolved := map[string]any{"loop_begin": loop.Begin, "loop_end": loop.End, "loops": loop.Times, "attention.head_dim": s.HeadDim(), "attention.heads": s.HeadCount(), "attention.kv_heads": s.KVHeads(),
+	resolved := map[string]any{"loop_begin": loop.Begin, "loop_end": loop.End, "loops": loop.Times, "attention.head_dim": s.HeadDim(),
+		"attention.heads": s.HeadCount(), "attention.kv_heads": s.KVHeads(),
 		"embedding_scale": s.inputScale(), "logit_scale": s.logitScale(), "attention.scale": s.attentionScale(0)} // with muP's factors
 	starts := []string{"preset", "seq", "init", "init_std", "embedding_std", "dropout"}
 	entries, err := settings.Entries(s.Config)

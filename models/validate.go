@@ -73,7 +73,8 @@ func (s *Spec) checkLoop() error {
 	case s.LoopEnd <= s.LoopBegin || s.LoopEnd > s.Layers:
 		return fieldError("loop_end", "want the block after the loop's last, %d to %d, got %d", s.LoopBegin+1, s.Layers, s.LoopEnd)
 	case s.Loops > maxDepth || s.Depth() > maxDepth:
-		return fieldError("loops", "want at most %d blocks on a token's way, got %d times %d of %d: set loops lower", maxDepth, s.Loops, s.LoopEnd-s.LoopBegin, s.Layers)
+		return fieldError("loops", "want at most %d blocks on a token's way, got %d times %d of %d: set loops lower", maxDepth, s.Loops, s.LoopEnd-s.LoopBegin,
+			s.Layers)
 	}
 	return nil
 }
@@ -101,9 +102,11 @@ func (s *Spec) checkFeedForward() error {
 	case s.FeedForward != nil && !isStruct(s.FeedForward):
 		return fieldError("feedforward", "want a struct, got %T", s.FeedForward)
 	case has && none:
-		return fieldError("feedforward.kind", "want a feed-forward for the %s stream, which cannot do without, got %s: choose another kind, or stream matrix or vector", s.Stream.Name(), s.FeedForward.Name())
+		return fieldError("feedforward.kind", "want a feed-forward for the %s stream, which cannot do without, got %s: choose another kind, or "+
+			"stream matrix or vector", s.Stream.Name(), s.FeedForward.Name())
 	case !has && !none && s.FeedForward != nil:
-		return fieldError("feedforward", "want nothing for the %s stream, whose blocks have no feed-forward, got kind %s: remove it", s.Stream.Name(), s.FeedForward.Name())
+		return fieldError("feedforward", "want nothing for the %s stream, whose blocks have no feed-forward, got kind %s: remove it", s.Stream.Name(),
+			s.FeedForward.Name())
 	case !has:
 		return nil
 	case s.FeedForward == nil:
@@ -187,7 +190,8 @@ func (s *Spec) checkNumbers() error {
 	case !positive(s.EmbeddingStd):
 		return fieldError("embedding_std", "want a finite number > 0, got %g", s.EmbeddingStd)
 	case s.Norm == NormRMS && s.Bias:
-		return fieldError("bias", "rmsnorm has no bias: set norm to %s, or bias to false and attention.bias and feedforward_bias, for those of linear maps", NormLayer)
+		return fieldError("bias", "rmsnorm has no bias: set norm to %s, or bias to false and attention.bias and feedforward_bias, for those of linear maps",
+			NormLayer)
 	case s.BOS < 0 || s.BOS >= s.Vocab:
 		return fieldError("bos", "want an id below the vocabulary %d, got %d", s.Vocab, s.BOS)
 	case s.Separator < 0 || s.Separator >= s.Vocab:

@@ -101,6 +101,8 @@ func badNumbers() []refusal {
 		{"attention.kv_heads", "want a divisor of the 3 heads, or 0 for as many, got 2", tinyMatrix(withAttention(models.Attention{KVHeads: 2}))},
 		{"attention.kv_heads", "want a divisor of the 3 heads, or 0 for as many, got -1", tinyVector(withAttention(models.Attention{Heads: 3, KVHeads: -1}))},
 		{"attention.value_residual", "want one of [none fixed learned], got \"half\"", tinyVector(withAttention(models.Attention{Heads: 3, ValueResidual: "half"}))},
+		{"attention.value_embeddings", "want entries of the attention's input, 0 to 15, got -1", tinyVector(withAttention(models.Attention{Heads: 3, ValueEmbeddings: -1}))},
+		{"attention.value_embeddings", "want 0 for the matrix stream, which has nothing else", tinyMatrix(withAttention(models.Attention{ValueEmbeddings: 2}))},
 		{"attention.value_residual", "want none for a model of one block, got fixed", tinyVector(func(c *models.Config) { c.Layers, c.Attention.ValueResidual = 1, models.ValuesFixed })},
 		{"attention.head_dim", "want >= 1, or 0 for d_model/heads, got -1", tinyVector(withAttention(models.Attention{Heads: 3, HeadDim: -1}))},
 		{"attention.head_dim", "want nothing for the matrix stream, whose heads have model.stream.dv entries, got 4: remove it", tinyMatrix(withAttention(models.Attention{HeadDim: 4}))},

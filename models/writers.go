@@ -38,7 +38,8 @@ func (m *Model) Writers() []stream.Writer {
 // feedForwardWriter returns the Writer of a block's feed-forward.
 func (m *Model) feedForwardWriter(site stream.Site) stream.Writer {
 	name, u := site.Name(), m.feedforward[site.Block].Units()
-	return stream.Writer{Name: name, Part: u.Part, Parts: u.Count, Activation: u.Activation, Weight: u.Weight, Bias: u.Bias, Whole: u.Whole, Source: name, Over: m.writes.Over(name)}
+	return stream.Writer{Name: name, Part: u.Part, Parts: u.Count, Activation: u.Activation, Weight: u.Weight, Bias: u.Bias, Whole: u.Whole, Source: name,
+		Over: m.writes.Over(name)}
 }
 
 // UnembeddingWeights returns the logits' weights [F, vocab], tied or not, with muP's factor:

@@ -369,6 +369,27 @@ func Transformer(blocks, d, ff, heads int) Config {
 		FeedForward: layers.GELUConfig{Hidden: ff}, Vocab: gpt2Vocab, Seq: 512}
 }
 
+// FirstNanoChat returns the config of nanochat's first models (Karpathy, October 2025): rotary
+// positions, an embedding divided by its root mean square, squared ReLUs, QK-norm and a soft cap.
+func FirstNanoChat(blocks, d, ff, heads int) Config {
+	return Config{Stream: stream.VectorConfig{Vectors: stream.Vectors{D: d}, EmbeddingNorm: true}, Layers: blocks, FeedForward: layers.ReLU2Config{Hidden: ff},
+		Attention: Attention{Heads: heads, Positions: PositionsRoPE, RopeBase: 10000, QKNorm: true}, Norm: NormRMS, NormEps: 1.2e-7, LogitSoftcap: 15,
+		Vocab: 1 << 16, Seq: 2048}
+}
+
+// The numbers of entries that the gates of nanochat's value embeddings and of its smear read.
+const NanoChatValueChannels, NanoChatSmearChannels = 12, 24
+
+// NanoChat returns the config of nanochat's models since July 2026 (commit 92d63d4), which have
+// value embeddings, smear, backout and x0. Their attention slides in some blocks
+// (SlidingAttention).
+func NanoChat(blocks, d, ff, heads int) Config {
+	c := FirstNanoChat(blocks, d, ff, heads)
+	v := stream.VectorConfig{Vectors: stream.Vectors{D: d}, EmbeddingNorm: true, Smear: NanoChatSmearChannels, Backout: true, X0: "nanochat"}
+	c.Stream, c.Attention.RopeBase, c.Attention.ValueEmbeddings = v, 100000, NanoChatValueChannels
+	return c
+}
+
 // quickstart returns c as a byte-level model that learns Go source in minutes.
 func quickstart(c Config) Config {
 	c.Vocab, c.Seq, c.Init = 257, 128, InitLeCun

@@ -120,7 +120,8 @@ func (m *muon) Open(rows []*Row) error {
 	for _, r := range rows {
 		matrices := r.Param.Matrices()
 		if matrices == nil {
-			return errors.Errorf("muon: parameter %q %v: want weight matrices of a hidden layer, got none: choose parameters by HiddenMatrices", r.Param.Name, r.Param.Shape)
+			return errors.Errorf("muon: parameter %q %v: want weight matrices of a hidden layer, got none: choose parameters by HiddenMatrices", r.Param.Name,
+				r.Param.Shape)
 		}
 		for _, at := range matrices {
 			if r.From <= at.Offset && at.Offset < r.To {

@@ -97,7 +97,8 @@ func (o *Optimizer) makeState(r *Row) error {
 	n := len(r.Rule.State())
 	for _, m := range []*tensor.Dense{r.Param.Moment1, r.Param.Moment2}[:n] {
 		if m != nil && m.DataSize() != r.To-r.From {
-			return errors.Errorf("parameter %q: want moments of %d entries, got %d that another optimizer has left: use another store", r.Param.Name, r.To-r.From, m.DataSize())
+			return errors.Errorf("parameter %q: want moments of %d entries, got %d that another optimizer has left: use another store", r.Param.Name, r.To-r.From,
+				m.DataSize())
 		}
 	}
 	switch {

@@ -20,10 +20,12 @@ type Architecture struct {
 	// ZeroBiases says that the class always has biases. For a model without biases they are
 	// written as zeros.
 	ZeroBiases     bool
-	GainsLess1     bool           // files hold the gains of norms less 1 (GGUF files hold them as they are)
-	CodeFile, Code string         // for a class that transformers does not have: the name of its Python file, modeling_NAME.py, and the file's text
-	VocabFiles     bool           // a folder may have vocab.json and merges.txt instead of a tokenizer.json
-	Tokenizers     map[int]string // our tokenizers by size of the vocabulary, for folders without a tokenizer
+	GainsLess1     bool               // files hold the gains of norms less 1 (GGUF files hold them as they are)
+	SwapHalves     bool               // files hold heads of queries and keys with their halves swapped
+	Gains          map[string]float32 // gains that files lack: their values, by the last part of the parameters' names; nil: none
+	CodeFile, Code string             // for a class that transformers does not have: the name of its Python file, modeling_NAME.py, and the file's text
+	VocabFiles     bool               // a folder may have vocab.json and merges.txt instead of a tokenizer.json
+	Tokenizers     map[int]string     // our tokenizers by size of the vocabulary, for folders without a tokenizer
 
 	Prefix  string   // prefix of the names of all tensors but the head's; files without a head lack the prefix
 	Head    string   // name of the unembedding's tensor [V, D]; files of a model with tied embeddings may lack it
@@ -38,7 +40,7 @@ func (a Architecture) Name() string { return a.Type }
 
 // architectures lists the architectures that can be read and written, ours first.
 func architectures(zoo models.Zoo) []Architecture {
-	return append([]Architecture{gpt2(), llama(), qwen3(), mistral(), qwen2(), gptNeoX(), gemma2(), gemma3(), olmo2(), smolLM3(), granite(), phi3(), residua()}, models.KindsOf[Architecture](zoo)...)
+	return append([]Architecture{gpt2(), llama(), qwen3(), mistral(), qwen2(), gptNeoX(), gemma2(), gemma3(), olmo2(), smolLM3(), granite(), phi3(), nanoChat(), residua()}, models.KindsOf[Architecture](zoo)...)
 }
 
 // ArchitectureNames returns the names of the Hugging Face architectures that can be read and

@@ -139,7 +139,7 @@ func TestExportHuggingFaceRefuses(t *testing.T) {
 		{"gpt2", ours()["llama"], "gpt2: model.attention.head_dim: want 8, got 12"},
 		{"gpt2", models.RMT(1, 4, 4, 2, 8), "gpt2: model.stream.kind: want vector, got matrix"},
 		{"", ours()["gpt2"].OnStream(stream.HyperConfig{N: 2}), "no class of transformers computes this model: gpt2: model.stream.kind: want vector, got hyper;"},
-		{"bert", ours()["llama"], `architecture: want one of [gpt2 llama qwen3 mistral qwen2 gpt_neox gemma2 gemma3_text olmo2 smollm3 granite phi3 residua], got "bert"`},
+		{"bert", ours()["llama"], `architecture: want one of [gpt2 llama qwen3 mistral qwen2 gpt_neox gemma2 gemma3_text olmo2 smollm3 granite phi3 nanochat residua], got "bert"`},
 	} {
 		m := made(t, c.config, "")
 		folder := filepath.Join(t.TempDir(), "out")

@@ -56,7 +56,7 @@ type ExportOptions struct {
 
 // Importers lists the importers of a zoo, which are tried first, and the built-in ones.
 func Importers(zoo models.Zoo) []Importer {
-	return append(models.KindsOf[Importer](zoo), peft{}, huggingFace{}, rmtLayout{}, nanoGPT{}, gguf{})
+	return append(models.KindsOf[Importer](zoo), peft{}, huggingFace{}, rmtLayout{}, nanoGPT{}, nanoChatNative{}, gguf{})
 }
 
 // Exporters lists the built-in exporters and those of a zoo.

@@ -49,7 +49,7 @@ func TestArchitectureOfAnother(t *testing.T) {
 
 	zoo := models.Standard().WithKinds(siamese())
 	m.Zoo = zoo
-	require.Equal(t, []string{"gpt2", "llama", "qwen3", "mistral", "qwen2", "gpt_neox", "gemma2", "gemma3_text", "olmo2", "smollm3", "granite", "phi3", "residua", "siamese"}, pretrained.ArchitectureNames(zoo))
+	require.Equal(t, []string{"gpt2", "llama", "qwen3", "mistral", "qwen2", "gpt_neox", "gemma2", "gemma3_text", "olmo2", "smollm3", "granite", "phi3", "nanochat", "residua", "siamese"}, pretrained.ArchitectureNames(zoo))
 	notes, err := m.Export("huggingface", folder, pretrained.ExportOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"no class of transformers computes this model: load it with trust_remote_code=True, by the folder's modeling_siamese.py"}, notes)
@@ -63,7 +63,7 @@ func TestArchitectureOfAnother(t *testing.T) {
 	require.Equal(t, pretrained.Tensors(m.Store), pretrained.Tensors(again.Store))
 	require.Equal(t, "bytes", again.Data.Tokenizer)
 	_, err = pretrained.Open(folder)
-	require.ErrorContains(t, err, `model_type: want one of [gpt2 llama qwen3 mistral qwen2 gpt_neox gemma2 gemma3_text olmo2 smollm3 granite phi3 residua], got "siamese"`)
+	require.ErrorContains(t, err, `model_type: want one of [gpt2 llama qwen3 mistral qwen2 gpt_neox gemma2 gemma3_text olmo2 smollm3 granite phi3 nanochat residua], got "siamese"`)
 }
 
 // TestOpenNamesFormats: a folder that nothing reads is refused with a list of all formats; a
@@ -71,7 +71,7 @@ func TestArchitectureOfAnother(t *testing.T) {
 func TestOpenNamesFormats(t *testing.T) {
 	dir := t.TempDir()
 	_, err := pretrained.Open(dir)
-	require.ErrorContains(t, err, "want a Hugging Face folder (with config.json), or a folder in the RMT authors' layout (with weights.safetensors and rmt.json), or nanoGPT's ckpt.pt, or a GGUF file, or a model of ours: checkpoint")
+	require.ErrorContains(t, err, "want a Hugging Face folder (with config.json), or a folder in the RMT authors' layout (with weights.safetensors and rmt.json), or nanoGPT's ckpt.pt, or a folder of nanochat's (with meta.json or meta_STEP.json, and model.safetensors or model_STEP.pt), or a GGUF file, or a model of ours: checkpoint")
 	config, err := os.ReadFile(filepath.Join("..", "testdata", "reference", "gpt2-hf", "config.json"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600))

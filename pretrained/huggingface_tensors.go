@@ -42,7 +42,18 @@ func (a Architecture) store(spec models.Spec, tensors []checkpoint.Tensor) (*gra
 	if err != nil {
 		return nil, err
 	}
+	for _, p := range plan.Params() {
+		if gain, ok := a.gain(p.Name); ok {
+			values[p.Name] = slices.Repeat([]float32{gain}, p.Size())
+		}
+	}
 	return fill(plan, values)
+}
+
+// gain returns the value of a parameter that files lack.
+func (a Architecture) gain(parameter string) (value float32, ok bool) {
+	value, ok = a.Gains[parameter[strings.LastIndexByte(parameter, '.')+1:]]
+	return value, ok
 }
 
 // write returns a model's parameters in the form of the architecture's files.

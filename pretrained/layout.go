@@ -35,7 +35,7 @@ type row struct{ ours, axes, theirs, theirAxes, gguf string }
 // theirs, theirAxes and, optionally, gguf.
 func (a Architecture) layout(spec models.Spec) layout {
 	queries, keys := spec.HeadCount()*spec.HeadDim(), spec.KVHeads()*spec.HeadDim()
-	l := layout{Architecture: a, layers: spec.Layers, order: headOrder(spec), sizes: map[byte]int{'L': spec.Layers, 'V': spec.Vocab, 'T': spec.Seq, 'D': spec.Width(), 'F': spec.FeedForwardShape().Hidden,
+	l := layout{Architecture: a, layers: spec.Layers, order: a.headOrder(spec), sizes: map[byte]int{'L': spec.Layers, 'V': spec.Vocab, 'T': spec.Seq, 'D': spec.Width(), 'F': spec.FeedForwardShape().Hidden,
 		'Q': queries, 'K': keys, 'W': keys, 'A': queries + 2*keys, 'H': spec.HeadCount(), 'G': spec.KVHeads(), 'h': spec.HeadDim(), 'e': spec.HeadDim() / 2, '2': 2, '3': 3}}
 	maps.Copy(l.sizes, a.sizes)
 	for line := range strings.Lines(a.Tensors) {
@@ -275,6 +275,12 @@ func take(tensors map[string]checkpoint.Tensor, name string, shape []int, keep b
 func (l layout) write(store *graph.Store) ([]checkpoint.Tensor, error) {
 	values, written := map[string][]float32{}, map[string]bool{}
 	for _, t := range Tensors(store) {
+		if gain, ok := l.gain(t.Name); ok {
+			if slices.ContainsFunc(t.Data.([]float32), func(v float32) bool { return v != gain }) {
+				return nil, tensorErrorf(t.Name, "want %g in every entry, which a model of type %s has, got others: its gains were trained", gain, l.Type)
+			}
+			continue
+		}
 		values[t.Name] = l.reordered(t.Name, t.Data.([]float32), true)
 	}
 	var out []checkpoint.Tensor

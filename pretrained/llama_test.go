@@ -153,7 +153,7 @@ func TestLlamaRefuses(t *testing.T) {
 		change func(*foreign)
 		want   check
 	}{
-		{"gemma", set("model_type", "gemma"), says(`config.json: model_type: want one of [gpt2 llama qwen3 mistral qwen2 gpt_neox gemma2 gemma3_text olmo2 smollm3 granite phi3 residua], got "gemma"`)},
+		{"gemma", set("model_type", "gemma"), says(`config.json: model_type: want one of [gpt2 llama qwen3 mistral qwen2 gpt_neox gemma2 gemma3_text olmo2 smollm3 granite phi3 nanochat residua], got "gemma"`)},
 		{"gemma", set("model_type", "gemma3"), setting("model_type")},
 		{"activation", set("hidden_act", "gelu"), says(`config.json: hidden_act: want silu, got "gelu"`)},
 		{"attention bias", set("attention_bias", true), tensorNamed("layers.0.self_attn.q_proj.bias")},

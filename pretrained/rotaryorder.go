@@ -13,12 +13,19 @@ import (
 // positions, its r entries come first in the files, with the pairs (i, i + r/2), and those without
 // follow. In ours all pairs are (i, i + Dh/2), and the pairs that rotate come first. Products of
 // queries and keys do not depend on the order.
-func headOrder(spec models.Spec) []int {
-	if spec.Attention.RopePart == 0 {
+// Swapped halves turn positions the other way round.
+func (a Architecture) headOrder(spec models.Spec) []int {
+	if spec.Attention.RopePart == 0 && !a.SwapHalves {
 		return nil
 	}
 	half, rotated := spec.HeadDim()/2, layers.RotatedPairs(spec.Attention.RopePart, spec.HeadDim())
 	order := make([]int, spec.HeadDim())
+	if a.SwapHalves {
+		for i := range order {
+			order[i] = (i + half) % len(order)
+		}
+		return order
+	}
 	for i := range half {
 		order[i], order[half+i] = i, rotated+i
 		if i >= rotated {

@@ -13,7 +13,8 @@ const (
 func (r *Run) checkProducts(where *settings.Positions) error {
 	t := r.Train
 	if n := r.StepTokens(); int64(n) > maxStepTokens {
-		return where.Errorf("train.accumulate", "want at most %d tokens a step, got %d: batch %d x accumulate %d x seq %d", int64(maxStepTokens), n, t.Batch, t.Accumulate, r.Model.Seq)
+		return where.Errorf("train.accumulate", "want at most %d tokens a step, got %d: batch %d x accumulate %d x seq %d", int64(maxStepTokens), n, t.Batch,
+			t.Accumulate, r.Model.Seq)
 	}
 	if n := r.TotalSteps(); n > maxSteps {
 		return where.Errorf("train.tokens", "want at most %d steps, got %d: %d tokens at %d a step", maxSteps, n, t.Tokens, r.StepTokens())

@@ -61,7 +61,8 @@ func (r *Run) splitStep(where *settings.Positions, available int) error {
 	batch, accumulate := given("train.batch"), given("train.accumulate")
 	switch {
 	case batch && accumulate && t.Batch*t.Accumulate != rows:
-		return where.Errorf(key, "want train.batch x train.accumulate x model.seq, %d x %d x %d, got %d: leave one of the keys out", t.Batch, t.Accumulate, seq, t.BatchTokens)
+		return where.Errorf(key, "want train.batch x train.accumulate x model.seq, %d x %d x %d, got %d: leave one of the keys out", t.Batch, t.Accumulate, seq,
+			t.BatchTokens)
 	case batch && (t.Batch < 1 || rows%t.Batch != 0):
 		return where.Errorf(key, "want a multiple of train.batch x model.seq, %d x %d, got %d", t.Batch, seq, t.BatchTokens)
 	case batch:

@@ -80,5 +80,6 @@ func (m Muon) Parts() ([]optim.Part, error) {
 	if m.Keys == m.Name() {
 		in = optim.Matrices
 	}
-	return []optim.Part{optim.Group(in, optim.Muon(m.Momentum, optim.MuonScale(m.Scale)), optim.Rate(m.LR, nil), optim.Decay(m.WeightDecay, optim.Coupled, nil))}, nil
+	return []optim.Part{optim.Group(in, optim.Muon(m.Momentum, optim.MuonScale(m.Scale)), optim.Rate(m.LR, nil), optim.Decay(m.WeightDecay, optim.Coupled, nil))},
+		nil
 }

@@ -28,7 +28,7 @@ import (
 //	from     the keys that this default follows from; Text says what that changes
 type Run struct {
 	Name   string        `yaml:"name" default:"the file's name" help:"name of the run"`
-	Seed   uint64        `yaml:"seed" help:"seed of the initial weights, the batches and dropout; the same seed gives the same losses, bit for bit, on processors of one kind"`
+	Seed   uint64        `yaml:"seed" help:"seed of weights, batches and dropout; the same seed gives the same losses, bit for bit, on one kind of processor"`
 	Model  models.Config `yaml:"model" help:"the language model"`
 	Data   Data          `yaml:"data" help:"what the model learns from"`
 	Train  Train         `yaml:"train" help:"how the model learns"`
@@ -55,9 +55,9 @@ func (r *Run) Auxiliary() models.Auxiliary {
 // Data says what a model learns from.
 type Data struct {
 	Source        data.Source `yaml:"source" json:"source" word:"kind" help:"where documents come from: goroot is the Go standard library's source"`
-	Path          []string    `yaml:"path" json:"path,omitempty" help:"files, folders and globs; relative ones start at the working directory; with goroot, a Go installation"`
+	Path          []string    `yaml:"path" json:"path,omitempty" help:"files, folders, globs, from the working directory on; with goroot, a Go installation"`
 	Tokenizer     string      `yaml:"tokenizer" json:"tokenizer" help:"bytes, gpt2 or the path of a Hugging Face folder's tokenizer.json"`
-	Split         string      `yaml:"split" json:"split" help:"validation text: hash/N (one document in N; the last Nth of a single one), tail/N (the last Nth of the text) or none"`
+	Split         string      `yaml:"split" json:"split" help:"validation text: hash/N (one document in N; of one, its last Nth), tail/N (the last Nth) or none"`
 	TextField     string      `yaml:"text_field" json:"text_field" help:"the field of a .jsonl line that holds the text; a.b: field b inside a"`
 	Cut           bool        `yaml:"cut" json:"cut,omitempty" added:"false" help:"with source conversations: conversations longer than model.seq lose the end of their response; otherwise they are left out"`
 	MaskDocuments bool        `yaml:"mask_documents" json:"mask_documents" help:"a token sees only tokens of its own document"`
@@ -78,7 +78,7 @@ type Train struct {
 	LR              float64  `yaml:"lr" default:"required" max:"10" help:"peak learning rate"`
 	Schedule        Schedule `yaml:"schedule" word:"kind" help:"how the rate changes, with warmup, decay and min_lr"`
 	Warmup          float64  `yaml:"warmup" max:"1000000000" help:"warmup of the rate: below 1 a share of the steps, else a number of steps"`
-	Decay           float64  `yaml:"decay" max:"1000000000" help:"decay at the end, with warmup-stable-decay: below 1 a share of the steps, else a number of steps"`
+	Decay           float64  `yaml:"decay" max:"1000000000" help:"decay at the end, with warmup-stable-decay: below 1 a share of the steps, else their number"`
 	MinLR           float64  `yaml:"min_lr" default:"lr / 10" from:"train.lr" help:"learning rate at the end"`
 	WeightDecay     float64  `yaml:"weight_decay" min:"0" help:"coefficient of the weight decay"`
 	WeightDecayMode string   `yaml:"weight_decay_mode" choices:"coupled, independent" help:"coupled to the rate, or independent of it"`
@@ -94,10 +94,10 @@ type Train struct {
 
 	EvalEvery       int    `yaml:"eval_every" min:"0" max:"1000000000" help:"steps between evaluations; 0: at the end only"`
 	EvalTokens      int    `yaml:"eval_tokens" default:"what makes all evaluations take 3% of the FLOPs, at most 262144" from:"train.steps train.tokens train.batch train.accumulate train.stop.tokens train.eval_every model.seq" min:"0" max:"1000000000000" help:"tokens of the validation split that are scored; 0: all"`
-	CheckpointEvery int    `yaml:"checkpoint_every" min:"0" max:"1000000000" help:"steps between checkpoints; 0: not by steps. A checkpoint is also made before each evaluation and at the end"`
+	CheckpointEvery int    `yaml:"checkpoint_every" min:"0" max:"1000000000" help:"steps between checkpoints; 0: only before evaluations and at the end"`
 	Keep            int    `yaml:"keep" min:"1" max:"1000000000" help:"number of newest checkpoints to keep"`
-	InitFrom        string `yaml:"init_from" help:"a run, checkpoint, model file or Hugging Face folder whose weights to start from; a relative path starts at the working directory"`
-	MaxBadSteps     int    `yaml:"max_bad_steps" min:"1" max:"1000000000" help:"steps in a row with a loss or gradient that is not finite, before the run gives up"`
+	InitFrom        string `yaml:"init_from" help:"a run, checkpoint, model file or Hugging Face folder whose weights to start from"`
+	MaxBadSteps     int    `yaml:"max_bad_steps" min:"1" max:"1000000000" help:"steps in a row with a loss or gradient that is not finite, before a run gives up"`
 	LogEvery        int    `yaml:"log_every" min:"0" max:"1000000000" help:"steps between lines where there is no terminal; 0: about every 30 seconds"`
 	LogMixing       int    `yaml:"log_mixing" min:"0" max:"1000000000" help:"steps between measurements of how far a stream's mixing coefficients have moved from their start, in metrics.jsonl; 0: never. analyze mixing shows them"`
 	TensorBoard     bool   `yaml:"tensorboard" added:"false" help:"also write metrics and samples as an event file, for tensorboard --logdir on the run folder"`
@@ -113,7 +113,7 @@ type Sample struct {
 	Prompt      string  `yaml:"prompt" help:"the text that the sample goes on from"`
 	Tokens      int     `yaml:"tokens" min:"0" max:"1000000000" help:"number of tokens; 0: no sample"`
 	Temperature float64 `yaml:"temperature" min:"0" help:"temperature; 0: always the likeliest token"`
-	Every       int     `yaml:"every" added:"0" min:"0" max:"1000000000" help:"steps between samples that are kept in samples.jsonl while the run trains, with one more at its end; 0: none"`
+	Every       int     `yaml:"every" added:"0" min:"0" max:"1000000000" help:"steps between samples in samples.jsonl, with one more at the end; 0: none"`
 }
 
 // Device says what a run computes on.
@@ -162,8 +162,10 @@ func (d *Device) complete() {
 // Defaults returns the values of keys that a file does not set.
 func Defaults() Run {
 	return Run{
-		Data:   Data{Source: data.Goroot{}, Tokenizer: "bytes", Split: "hash/20", TextField: "text"},
-		Train:  Train{Batch: 8, Accumulate: 1, Recompute: "none", Schedule: optim.WarmupCosine{}, Warmup: 0.05, Decay: 0.2, WeightDecay: 1e-4, WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Optim: AdamW{}, Lora: Lora{Alpha: 16}, Clip: 1, ZLoss: 1e-4, BalanceLoss: 0.01, EvalTokens: 262144, CheckpointMinutes: 10, Keep: 2, MaxBadSteps: 10},
+		Data: Data{Source: data.Goroot{}, Tokenizer: "bytes", Split: "hash/20", TextField: "text"},
+		Train: Train{Batch: 8, Accumulate: 1, Recompute: "none", Schedule: optim.WarmupCosine{}, Warmup: 0.05, Decay: 0.2, WeightDecay: 1e-4,
+			WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Optim: AdamW{}, Lora: Lora{Alpha: 16}, Clip: 1, ZLoss: 1e-4, BalanceLoss: 0.01, EvalTokens: 262144,
+			CheckpointMinutes: 10, Keep: 2, MaxBadSteps: 10},
 		Sample: Sample{Tokens: 200, Temperature: 0.8},
 		Device: Device{Kind: string(graph.CPU), Ranks: 1, RankTimeout: 60},
 	}
@@ -203,7 +205,8 @@ func resolve(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *se
 func readerOf(zoo models.Zoo) settings.Reader {
 	k, generated := zoo.SectionKinds(true), data.Generated{Number: 100_000}
 	addKinds[Optim](k, zoo, AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()})
-	addKinds[data.Source](k, zoo, data.Goroot{}, data.Files{}, data.Shards{}, data.DefaultConversations(), data.MQAR{Generated: generated, Vocabulary: 256, Length: 64, Pairs: 4, Power: 0.01},
+	addKinds[data.Source](k, zoo, data.Goroot{}, data.Files{}, data.Shards{}, data.DefaultConversations(),
+		data.MQAR{Generated: generated, Vocabulary: 256, Length: 64, Pairs: 4, Power: 0.01},
 		data.Memorization{Generated: generated, Pairs: 1024, Values: 64, Asked: 32}, data.BottleneckCopy{Generated: generated, Vocabulary: 64, Tokens: 16})
 	addKinds[Schedule](k, zoo, optim.WarmupCosine{}, optim.WarmupStableDecay{}, optim.Constant{})
 	return settings.Reader{Kinds: k, Renamed: renamed}

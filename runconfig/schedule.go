@@ -18,5 +18,6 @@ type Schedule interface {
 // is 1/warmup and not 0, because a step at rate 0 would learn nothing.
 func (r *Run) Schedule() (optim.Schedule, error) {
 	t, total := r.Train, r.TotalSteps()
-	return t.Schedule.With(optim.ScheduleOptions{Warmup: stepsOf(t.Warmup, total), Total: total, Decay: stepsOf(t.Decay, total), Min: t.MinLR / t.LR, WarmupFromOne: true})
+	return t.Schedule.With(optim.ScheduleOptions{Warmup: stepsOf(t.Warmup, total), Total: total, Decay: stepsOf(t.Decay, total), Min: t.MinLR / t.LR,
+		WarmupFromOne: true})
 }

@@ -25,7 +25,8 @@ func (r *Run) validate(where *settings.Positions) error {
 	if err := r.resolveModel(where); err != nil {
 		return err
 	}
-	for _, check := range []func(*settings.Positions) error{r.checkData, r.checkLength, r.checkProducts, r.checkTrainNumbers, r.checkOptim, r.checkLora, r.checkSchedule, r.Train.Stop.check, r.Device.check, r.checkRanks} {
+	for _, check := range []func(*settings.Positions) error{r.checkData, r.checkLength, r.checkProducts, r.checkTrainNumbers, r.checkOptim, r.checkLora, r.checkSchedule,
+		r.Train.Stop.check, r.Device.check, r.checkRanks} {
 		if err := check(where); err != nil {
 			return err
 		}
@@ -158,7 +159,8 @@ func (d Device) check(where *settings.Positions) error {
 func (r *Run) checkRanks(where *settings.Positions) error {
 	ranks, accumulate := r.Device.Ranks, r.Train.Accumulate
 	if accumulate%ranks != 0 {
-		return where.Errorf("device.ranks", "want a divisor of train.accumulate, the micro-batches of a step over all ranks, got %d and %d: set train.accumulate=%d, with a smaller train.batch if the step is to keep its size",
+		return where.Errorf("device.ranks", "want a divisor of train.accumulate, the micro-batches of a step over all ranks, got %d and %d: set "+
+			"train.accumulate=%d, with a smaller train.batch if the step is to keep its size",
 			ranks, accumulate, (accumulate+ranks-1)/ranks*ranks)
 	}
 	return nil

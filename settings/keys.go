@@ -89,7 +89,8 @@ func afterNamesakes(keys []Key, k Key) []Key {
 	return append(keys, k)
 }
 
-// kindsText lists some of all kinds.
+// kindsText names the kinds that have a key, some of all: "matrix, hyper" or "all but moe", and ""
+// if all have it.
 func kindsText(some, all []string) string {
 	others := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(some, name) })
 	switch {

@@ -18,7 +18,7 @@ type Error struct {
 	Unknown  bool   // no setting has this key
 }
 
-// Error returns that line.
+// Error returns "position: key: problem".
 func (e *Error) Error() string {
 	parts := slices.DeleteFunc([]string{e.Position, e.Key, e.Problem}, func(part string) bool { return part == "" })
 	return strings.Join(parts, ": ")

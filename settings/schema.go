@@ -122,9 +122,9 @@ func (s schema) names(t reflect.Type) []string {
 	return names
 }
 
-// paths lists the dotted keys below struct type t, each section before its content, and the keys of
-// all kinds together. It leaves out the content of lists and maps, which has no fixed path, and
-// sections that take the kind of another one.
+// paths lists the dotted keys below struct type t: each section before its content, and in a
+// section with kinds the keys of all of them. It leaves out the content of lists and maps, which
+// has no fixed path, and of sections whose kind another section names.
 func (s schema) paths(t reflect.Type) []string {
 	var all []string
 	open := map[reflect.Type]bool{} // a recursive type is entered only once

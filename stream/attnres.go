@@ -15,8 +15,8 @@ import (
 type AttnResConfig struct {
 	Vectors
 	Block int  `yaml:"block" default:"1" max:"131072" help:"sites a block, whose outputs are summed before they are read: fewer sources, less memory and time (the paper has about 8 blocks). 1 is the full form, each output a source of its own"`
-	Delta bool `yaml:"delta" added:"false" help:"sites read the sum of all outputs, as in the transformer, plus what attention over the outputs of finished blocks gives"`
-	Gate  bool `yaml:"gate" added:"false" help:"with delta: each site multiplies what this attention gives by a learned factor, 0 at first, so that the model starts as the transformer"`
+	Delta bool `yaml:"delta" added:"false" help:"sites read the sum of all outputs, as in the transformer, plus attention over the outputs of finished blocks"`
+	Gate  bool `yaml:"gate" added:"false" help:"with delta: each site multiplies this attention by a learned factor, 0 at first, to start as the transformer"`
 }
 
 // Name returns "attnres".
@@ -38,7 +38,9 @@ func (c AttnResConfig) Card() layers.Card {
 			Equation: "v_0 = h = embedding;   u = h + G sum_i a_i v_i;   v_i = F_i(u);   h <- h + v_i\n" +
 				"a = softmax_i(w . (g ⊙ v_i / rms(v_i)));   G = 1, or with a gate learned, 0 at first",
 			Source: "Luo et al. 2026, arXiv 2605.18855",
-			Use:    "Attention over depth added to the residual sum, not instead of it: sites read the transformer's stream and, by weights of each token's own, earlier outputs once more. It changes what sublayers read, never what the stream carries. With blocks of one site it starts as the transformer up to the norm's eps, with a gate exactly. It costs what attention residuals do.",
+			Use: "Attention over depth added to the residual sum, not instead of it: sites read the transformer's stream and, by weights of each token's " +
+				"own, earlier outputs once more. It changes what sublayers read, never what the stream carries. With blocks of one site it starts as the " +
+				"transformer up to the norm's eps, with a gate exactly. It costs what attention residuals do.",
 		}
 	}
 	return layers.Card{
@@ -46,7 +48,9 @@ func (c AttnResConfig) Card() layers.Card {
 		Equation: "v_0 = embedding;   v_i = F_i(u_i)\n" +
 			"u = sum_i a_i v_i;   a = softmax_i(w . (g ⊙ v_i / rms(v_i)))",
 		Source: "Kimi Team 2026, arXiv 2603.15031: attention over depth instead of residual sums",
-		Use:    "Each site chooses, for each token, which earlier outputs it reads, by a learned query of its own. There is no other residual, so that depth does not dilute an output. It costs hardly any parameters and FLOPs; all outputs are kept and read again, which blocks of sites make fewer. At first it reads their mean: the transformer, up to the norm's eps.",
+		Use: "Each site chooses, for each token, which earlier outputs it reads, by a learned query of its own. There is no other residual, so that " +
+			"depth does not dilute an output. It costs hardly any parameters and FLOPs; all outputs are kept and read again, which blocks of sites make fewer. " +
+			"At first it reads their mean: the transformer, up to the norm's eps.",
 	}
 }
 
@@ -130,7 +134,8 @@ func (c AttnResConfig) DepthParameters() func(depth int) (shared, own float64) {
 	}
 }
 
-// rows returns the number of sums at a site: the embedding, and one for each block that has begun.
+// rows returns the number of sources that exist at a site: the embedding, and a sum for each block
+// that has begun.
 func (c AttnResConfig) rows(site int) int { return 1 + (site+c.Block-1)/c.Block }
 
 // sources returns how many of the sums a site reads; the number of sites stands for the read after

@@ -41,6 +41,10 @@ const (
 	ResidualScaleKey = "residual_scale"
 	ParallelKey      = "parallel"
 	HeadBiasesKey    = "attention.bias"
+
+	// ValueEmbeddingsKey is an option of streams whose links are Readings: models read the
+	// attention's normalised input there.
+	ValueEmbeddingsKey = "attention.value_embeddings"
 )
 
 // normsBefore tells whether sublayers read after a norm.
@@ -54,9 +58,9 @@ func (c Common) biases() (qkv, output bool) {
 	return c.Bias || c.Blocks.HeadBiases != "", c.Bias || c.Blocks.HeadBiases == HeadBiasesAll
 }
 
-// OptionsCost returns what BlockOptions add to a design's Cost: a norm after each sublayer keeps
-// its input, and the norm before, which NormsAfter does without, as much. A parallel block keeps h
-// once.
+// OptionsCost returns what BlockOptions add to a design's Cost. A norm after a sublayer keeps its
+// input for the backward pass; so does the norm before it, which NormsAfter leaves out. A parallel
+// block keeps h once.
 func OptionsCost(d Design) layers.Cost {
 	if v, ok := d.(interface{ blocksCost() layers.Cost }); ok {
 		return v.blocksCost()

@@ -16,7 +16,7 @@ import (
 // ConvWrites is the design of a short convolution over positions of what sublayers write.
 type ConvWrites struct {
 	Taps int      `yaml:"taps" default:"4" max:"4096" help:"positions that a filter sees, the token's own included"`
-	At   []string `yaml:"at" default:"attention and feedforward" help:"what is convolved: what attention writes, what feedforward writes, and an attention's keys and values before it uses them"`
+	At   []string `yaml:"at" default:"attention and feedforward" help:"what is convolved: what attention or feedforward writes, an attention's keys and values"`
 }
 
 // NoWrites leaves what sublayers write as it is.
@@ -37,7 +37,9 @@ func (ConvWrites) Card() layers.Card {
 		Title:    "Convolution of what is written",
 		Equation: "y_t <- y_t + sum over j of f_(K-1-j) ⊙ y_(t-j),   j = 0..K-1",
 		Source:   "Thinking Machines' Inkling (transformers, InklingShortConvolution); marin, pull request 7585",
-		Use:      "Not a stream but an option of any of them: what a sublayer writes also reaches the next K-1 tokens, by a factor for each entry and distance. Linear, so that what each head and neuron writes stays known. Filters start at 0, which makes it the model without them. It costs K numbers for each entry, and generation keeps K-1 more vectors a site.",
+		Use: "Not a stream but an option of any of them: what a sublayer writes also reaches the next K-1 tokens, by a factor for each entry and " +
+			"distance. Linear, so that what each head and neuron writes stays known. Filters start at 0, which makes it the model without them. It costs K " +
+			"numbers for each entry, and generation keeps K-1 more vectors a site.",
 	}
 }
 
@@ -67,7 +69,7 @@ func (c ConvWrites) Check() error {
 // has tells whether something is convolved.
 func (c ConvWrites) has(what string) bool { return slices.Contains(c.At, what) }
 
-// Cost counts a filter, and keeps what it reads.
+// Cost counts the filters of one sublayer; the backward pass keeps what each filter reads.
 func (c ConvWrites) Cost(at Sublayer, s WriteSizes) (cost layers.Cost) {
 	of := func(width int) layers.Cost {
 		k, w := float64(c.Taps), float64(width)

@@ -33,13 +33,16 @@ func (c DeepDeltaConfig) Card() layers.Card {
 		Equation: "k = F(x)/|F(x)|,   beta = 2 sigmoid(w . Norm(x) + b),   v = 4 sigmoid(W x + b_v)\n" +
 			"X <- X + beta k (v^T - k^T X);   x = sum over columns c of r[c] conv(X)[c]",
 		Source: "Zhang et al. 2026, arXiv 2601.00417",
-		Use:    "A sublayer's output is a direction alone: what the stream holds there is erased, and a value is put in its place, so that the stream can forget. With dv > 1 the stream is a matrix, dv times as large as what sublayers read of it, for 0.2% more parameters. It starts with beta = 1, every site replacing what it finds: not as a transformer.",
+		Use: "A sublayer's output is a direction alone: what the stream holds there is erased, and a value is put in its place, so that the stream can " +
+			"forget. With dv > 1 the stream is a matrix, dv times as large as what sublayers read of it, for 0.2% more parameters. It starts with beta = 1, " +
+			"every site replacing what it finds: not as a transformer.",
 	}
 	if c.Dv == 1 {
 		card.Title += ", vector state"
 		card.Equation = "k = F(x)/|F(x)|,   beta = 2 sigmoid(w . Norm(x) + b),   v = 4 sigmoid(w_v . x + b_v)\n" +
 			"x <- x + beta k (v - k . x)"
-		card.Use = "The plain form: one vector a token, as long as a transformer's, of which a sublayer's output is a direction: what the stream holds there is erased, and a number is put in its place."
+		card.Use = "The plain form: one vector a token, as long as a transformer's, of which a sublayer's output is a direction: what the stream holds " +
+			"there is erased, and a number is put in its place."
 	}
 	return card
 }

@@ -82,7 +82,8 @@ func (s *deepDelta) carryRead(f *Frozen, block int, name string) linear.Map {
 func (s *deepDelta) carryWrite(f *Frozen, at Site) {
 	d, dv := s.c.D, s.config.Dv
 	erase, up := linear.Erase{Width: d, Rows: s.rows(), Kept: dv}, s.all
-	keys, betas, written := slices.Clone(f.Recorded(at.Name()+".write", d)), slices.Clone(f.Recorded(at.Name()+gateSuffix, 1)), slices.Clone(f.Recorded(at.Name()+valuesSuffix, dv))
+	keys, betas, written := slices.Clone(f.Recorded(at.Name()+".write", d)), slices.Clone(f.Recorded(at.Name()+gateSuffix, 1)),
+		slices.Clone(f.Recorded(at.Name()+valuesSuffix, dv))
 	for t := range written[:len(written)/dv] {
 		k := keys[t*d:][:d]
 		inverse := 1 / math.Sqrt(floats.Dot(k, k)+s.config.KEps*s.config.KEps)

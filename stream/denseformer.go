@@ -28,7 +28,8 @@ func (DenseFormerConfig) Card() layers.Card {
 		Title:    "DenseFormer",
 		Equation: "X_i = Block_i(Y_{i-1});   Y_i = sum over j <= i of a_i[j] X_j",
 		Source:   "Pagliardini et al. 2024, arXiv 2402.02622: depth-weighted averages",
-		Use:      "Every block reads a learned sum of all earlier blocks' outputs, for L(L+3)/2 parameters and hardly any FLOPs. It starts as the transformer, bit for bit. What it costs is memory: the outputs are kept. Dilation and period thin the averages out.",
+		Use: "Every block reads a learned sum of all earlier blocks' outputs, for L(L+3)/2 parameters and hardly any FLOPs. It starts as the " +
+			"transformer, bit for bit. What it costs is memory: the outputs are kept. Dilation and period thin the averages out.",
 	}
 }
 
@@ -48,7 +49,8 @@ func (c DenseFormerConfig) Check() error {
 		return layers.Setting("period", "want 1 to %d, the number of layers, got %d", c.Layers, c.Period)
 	}
 	if last := c.Layers - c.Layers%c.Period; c.Dilation > last {
-		return layers.Setting("dilation", "want 1 to %d, the block of the last average (layers %d, period %d), got %d: no average would reach another output", last, c.Layers, c.Period, c.Dilation)
+		return layers.Setting("dilation", "want 1 to %d, the block of the last average (layers %d, period %d), got %d: no average would reach another output", last,
+			c.Layers, c.Period, c.Dilation)
 	}
 	return nil
 }

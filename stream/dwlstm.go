@@ -28,7 +28,8 @@ func (DWLSTMConfig) Card() layers.Card {
 		Equation: "s = [MHA(h); h];   i, f, o = sigmoid(Norm(s W) + b);   g = W2 gelu(Norm(s W1))\n" +
 			"c <- f ⊙ c + i ⊙ g;   h <- o ⊙ c",
 		Source: "Xu et al. 2024, LREC-COLING; the cell's details reconstructed from its abstract and the printed size",
-		Use:    "Depth as an LSTM's time, instead of residual connections and feed-forwards: gates decide what a block forgets. Its authors find deep models to converge. It adds 10 D^2 parameters a block, and leaves no path through the model that nothing multiplies.",
+		Use: "Depth as an LSTM's time, instead of residual connections and feed-forwards: gates decide what a block forgets. Its authors find deep " +
+			"models to converge. It adds 10 D^2 parameters a block, and leaves no path through the model that nothing multiplies.",
 	}
 }
 

@@ -24,7 +24,8 @@ func (DynamicMatrixConfig) Card() layers.Card {
 		Equation: "Xn = Norm(X);   r_t = r + s_r ⊙ tanh(Xn W_r)^T;   w_t = w + s_w ⊙ tanh(Xn W_w)^T\n" +
 			"q, k, v = r_t Xn;   X <- X + sum_h w_t[h] (x) o_h          X is Dk x Dv, r_t and w_t a token's own",
 		Source: "the RMT (Mak and Flanigan 2025, arXiv 2506.22696) with the coefficients of dynamic hyper-connections (Zhu et al. 2024, arXiv 2409.19606, eq. 10-13)",
-		Use:    "The RMT, whose tokens choose by what their stream has where they read and write it: each row of X has a say in its own entry of every key. About 2 Dk + Dv parameters a key instead of Dk, and twice the RMT's work at keys; starts as the RMT. An experiment of this project: no paper reports it.",
+		Use: "The RMT, whose tokens choose by what their stream has where they read and write it: each row of X has a say in its own entry of every key. " +
+			"About 2 Dk + Dv parameters a key instead of Dk, and twice the RMT's work at keys; starts as the RMT. An experiment of this project: no paper reports it.",
 	}
 }
 

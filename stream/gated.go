@@ -16,7 +16,7 @@ import (
 type GatedResidualConfig struct {
 	Vectors
 	N    int `yaml:"n" default:"4" max:"4096" help:"number of rows"`
-	Rank int `yaml:"rank" default:"d_model*320/2048" max:"131072" help:"width of the hidden layer that makes the gates of a read; the source has 320 at d_model 2048"`
+	Rank int `yaml:"rank" default:"d_model*320/2048" max:"131072" help:"width of the hidden layer that makes a read's gates; the source has 320 at d_model 2048"`
 }
 
 // The sizes in the source; the rank is scaled with the width.
@@ -35,7 +35,10 @@ func (GatedResidualConfig) Card() layers.Card {
 		Equation: "z = RMSNorm of each row of R;   G = sigmoid(W_up silu(W_down z / n));   s = 2 sigmoid(W_inject z / n)\n" +
 			"u = 1/n sum_c G_c . z_c;   R_c <- R_c + s_c F(u)",
 		Source: "Qwen4-Exp, arXiv 2608.30320; transformers' qwen4_exp",
-		Use:    "Several rows that are never mixed: each entry of each row has a gate of the token's own when it is read, each row a factor when it is written. A read takes the place of the sublayers' norms and of the last one, so that `norm` chooses nothing here, and norm_eps is the reads'. It starts as no transformer: gates of about 1/2, factors of about 1, rows told apart by random weights. The projections cost parameters: rank and width make 2 n d_model rank a site.",
+		Use: "Several rows that are never mixed: each entry of each row has a gate of the token's own when it is read, each row a factor when it is " +
+			"written. A read takes the place of the sublayers' norms and of the last one, so that `norm` chooses nothing here, and norm_eps is the reads'. It " +
+			"starts as no transformer: gates of about 1/2, factors of about 1, rows told apart by random weights. The projections cost parameters: rank and " +
+			"width make 2 n d_model rank a site.",
 	}
 }
 
@@ -62,7 +65,8 @@ func (c GatedResidualConfig) Shape() Shape {
 // norm, both products and the gated sum, which keeps its inputs.
 func (c GatedResidualConfig) readCost(k float64) layers.Cost {
 	size, rank := float64(c.N)*float64(c.D), float64(c.Rank)
-	return layers.NormConfig{}.Cost(size).Plus(layers.LinearCost(size, rank+k, false), layers.LinearCost(rank, size, false), layers.Cost{FLOPs: 2 * size, Activations: rank + k})
+	return layers.NormConfig{}.Cost(size).Plus(layers.LinearCost(size, rank+k, false), layers.LinearCost(rank, size, false),
+		layers.Cost{FLOPs: 2 * size, Activations: rank + k})
 }
 
 // Cost counts a read and a write at each site, and a last read. The rows are kept before the first

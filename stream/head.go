@@ -32,7 +32,7 @@ import (
 //
 // Parameters: "head.phi" [n*D, n], "head.alpha" [1], "head.b" [n].
 type RowOptions struct {
-	SinglePass bool   `yaml:"single_pass" added:"false" help:"what a site's coefficients read is the next site's input, so that one pass over the rows carries, writes and reads them"`
+	SinglePass bool   `yaml:"single_pass" added:"false" help:"what a site's coefficients read is the next site's input: one pass carries, writes, reads the rows"`
 	Head       string `yaml:"head" default:"sum" added:"\"\"" help:"how the last norm reads the rows: their sum, their mean, gated (a factor for each, computed from the rows) or, with single_pass, carried (by the last site's coefficients)"`
 }
 
@@ -106,8 +106,8 @@ func (o RowOptions) unmixed(at Site, c Common) bool {
 	return at.Index == 0 || at == c.lastSite() && (o.Head == "" || o.Head == headMean)
 }
 
-// siteOf returns the site whose parameters a name is of, and the rest of the name. Sites of a
-// loop's blocks, which share parameters, are not found.
+// siteOf returns the site that the parameter with the given name belongs to, and the name after the
+// site's. It finds no sites of a loop's blocks, which share parameters.
 func (c Common) siteOf(name string) (at Site, rest string) {
 	for _, at := range c.AllSites() {
 		if rest, ok := strings.CutPrefix(name, c.Loop.Parameter(at.Name())+"."); ok && !c.Loop.Repeats(c.Loop.Block(at.Block)) {

@@ -30,7 +30,9 @@ func (HieraggConfig) Card() layers.Card {
 		Title:    "Hierarchical aggregation",
 		Equation: "h <- Norm(sigmoid([x; y; z] W1) W2 + x + y + z)          after every second block",
 		Source:   "Dou et al. 2018, EMNLP",
-		Use:      "A network joins the outputs x and y of two blocks with their input z and replaces the stream. Made for translation, where it brings low layers' features to the output. Layers come in pairs. One aggregate is shared by all pairs, which matches the size that the RMT paper prints, not the source: see hieragg-dou.",
+		Use: "A network joins the outputs x and y of two blocks with their input z and replaces the stream. Made for translation, where it brings low " +
+			"layers' features to the output. Layers come in pairs. One aggregate is shared by all pairs, which matches the size that the RMT paper prints, not " +
+			"the source: see hieragg-dou.",
 	}
 }
 

@@ -23,7 +23,8 @@ func (HighwayConfig) Card() layers.Card {
 		Title:    "Highway Transformer",
 		Equation: "h <- h + F(h) + SDU(Norm(h));   SDU(x) = sigmoid(W1 x) ⊙ (W2 x)",
 		Source:   "Chai et al. 2020, ACL: self-dependency units",
-		Use:      "A gated look of each token at itself next to every sublayer, 4 D^2 parameters a block more. Its authors report faster convergence. What it adds is ordinary matrix products, so that it runs at full speed.",
+		Use: "A gated look of each token at itself next to every sublayer, 4 D^2 parameters a block more. Its authors report faster convergence. What " +
+			"it adds is ordinary matrix products, so that it runs at full speed.",
 	}
 }
 

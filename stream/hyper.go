@@ -34,7 +34,8 @@ func (c HyperConfig) Card() layers.Card {
 			Equation: "A_m += s_a tanh(Hn W_m);   A_r += s_a tanh(Hn W_r);   B += s_b tanh(Hn W_b)^T\n" +
 				"u = A_m^T H;   H <- B^T F(u) + A_r^T H          Hn: rows of H, normalised",
 			Source: "Zhu et al. 2024, arXiv 2409.19606, eq. 10-13",
-			Use:    "As static, with mixing that depends on the token. The paper's stronger form. A_r has no bound: over many blocks the product of mixings can grow (by about 3000 in a 27B model, as arXiv 2512.24880 reports).",
+			Use: "As static, with mixing that depends on the token. The paper's stronger form. A_r has no bound: over many blocks the product of mixings " +
+				"can grow (by about 3000 in a 27B model, as arXiv 2512.24880 reports).",
 		}
 	}
 	return layers.Card{
@@ -42,7 +43,8 @@ func (c HyperConfig) Card() layers.Card {
 		Equation: "u = A_m^T H;   H <- B^T F(u) + A_r^T H\n" +
 			"logits = Norm(sum of rows) W_U          H is n x D, A_m, A_r and B learned",
 		Source: "Zhu et al. 2024, arXiv 2409.19606, eq. 2",
-		Use:    "n copies of the stream, read, written and mixed with n(n+2) numbers a site: each site learns how much of which depth it wants. Almost free in parameters, n times the stream in memory. With n = 1 it is worse than the baseline.",
+		Use: "n copies of the stream, read, written and mixed with n(n+2) numbers a site: each site learns how much of which depth it wants. Almost free " +
+			"in parameters, n times the stream in memory. With n = 1 it is worse than the baseline.",
 	}
 }
 

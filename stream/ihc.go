@@ -40,13 +40,16 @@ func (c IHCConfig) Card() layers.Card {
 			"X_i <- X_i + post_i F(sum_i pre_i X_i)\n" +
 			"logits = Norm(sum_i h_i X_i) W_U          h = sigmoid(alpha' (x phi') + b')",
 		Source: "Tencent Hy4 (transformers, hy_v4); with raw, a fork of OLMo-core",
-		Use:    "mHC without its mixing: rows are never mixed, each is read and written by a factor of the token's own, and the last norm reads them by such factors, too. Writing is an addition whose gradient passes through unchanged, so that it is the cheapest of the dynamic hyper-connections. It starts 0.07% off the transformer: rows that were written to alike would never differ.",
+		Use: "mHC without its mixing: rows are never mixed, each is read and written by a factor of the token's own, and the last norm reads them by " +
+			"such factors, too. Writing is an addition whose gradient passes through unchanged, so that it is the cheapest of the dynamic hyper-connections. " +
+			"It starts 0.07% off the transformer: rows that were written to alike would never differ.",
 	}
 	if c.Static {
 		card.Title += ", static"
 		card.Equation = "X_i <- X_i + 2 sigmoid(b_i) F(sum_i sigmoid(a_i) X_i)\n" +
 			"logits = Norm(sum_i sigmoid(a'_i) X_i) W_U          a, b learned, of each site"
-		card.Use = "The same with factors that are numbers: the wide residual's streams, whose writes all start at 1. As rows that start alike stay alike, take it with a single pass, where a site reads one row at first."
+		card.Use = "The same with factors that are numbers: the wide residual's streams, whose writes all start at 1. As rows that start alike stay alike, " +
+			"take it with a single pass, where a site reads one row at first."
 	}
 	return card
 }
@@ -71,7 +74,8 @@ func (c IHCConfig) Check() error {
 	return nil
 }
 
-// Idle counts pre of the last site where nothing reads by it.
+// Idle returns the number of a parameter's entries that have no effect: all of the last site's pre
+// factors, if nothing reads by them.
 func (c IHCConfig) Idle(name string, shape []int) (entries int) {
 	at, rest := c.siteOf(name)
 	if !strings.HasPrefix(rest, ihcName[1:]+".") || !c.unread(at, c.Common) {

@@ -28,7 +28,9 @@ func (KeelConfig) Card() layers.Card {
 		Title:    "Keel",
 		Equation: "h <- N_post(alpha h + F(Norm(h)));   logits = h W_U          alpha = 2 L",
 		Source:   "Chen and Wei 2026, arXiv 2601.19895, as two public implementations have it",
-		Use:      "Post-norm for very deep models: the stream is normalised after every site, and weighs alpha times as much as what is added, so that signals and gradients pass. The stream neither grows with depth, as with pre-norm, nor forgets what was written first, as with post-norm. There is no last norm; it costs one norm a site.",
+		Use: "Post-norm for very deep models: the stream is normalised after every site, and weighs alpha times as much as what is added, so that " +
+			"signals and gradients pass. The stream neither grows with depth, as with pre-norm, nor forgets what was written first, as with post-norm. There " +
+			"is no last norm; it costs one norm a site.",
 	}
 }
 

@@ -30,7 +30,9 @@ func (KromHCConfig) Card() layers.Card {
 		Equation: "(a_k, b_k) = softmax(alpha_res (x phi_res) + b_res)_k;   U_k = [[a_k, b_k], [b_k, a_k]]\n" +
 			"H_res = U_1 (x) ... (x) U_K,   n = 2^K;   the rest as mHC",
 		Source: "Zhou et al. 2026, arXiv 2601.21579",
-		Use:    "mHC without iterations for many rows: a Kronecker product of 2 x 2 matrices is doubly stochastic to rounding, and phi has 2n + 2 log2(n) columns instead of 2n + n^2. What it reaches is products of independent flips of the rows' binary digits, not all doubly stochastic matrices. It starts with writes of 1.46 to one row and 0.54 to the others, so not as the transformer does.",
+		Use: "mHC without iterations for many rows: a Kronecker product of 2 x 2 matrices is doubly stochastic to rounding, and phi has 2n + 2 log2(n) " +
+			"columns instead of 2n + n^2. What it reaches is products of independent flips of the rows' binary digits, not all doubly stochastic matrices. It " +
+			"starts with writes of 1.46 to one row and 0.54 to the others, so not as the transformer does.",
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 type LaurelConfig struct {
 	Vectors
 	Form        string  `yaml:"form" default:"paper" help:"paper: every site weighs what it adds and the stream, and adds to the stream what rank and previous say; gemma: Gemma 3n's block, whose attention adds its normalised input and a map of that"`
-	Weights     string  `yaml:"weights" default:"softmax of paper" help:"of paper: learned weights of a sublayer's output and of the stream: softmax, sigmoid or none"`
+	Weights     string  `yaml:"weights" default:"softmax of paper" help:"of paper: learned weights of the output and of the stream: softmax, sigmoid or none"`
 	WeightScale float64 `yaml:"weight_scale" default:"2 with weights" help:"of paper with weights: factor of the softmax or of the sigmoids; with 2 both start at 1, with 1 the stream halves at every site"`
 	Rank        int     `yaml:"rank" default:"0, or 64 of gemma" max:"131072" help:"rank of the map whose result is added; of paper 0: no map"`
 	Previous    int     `yaml:"previous" max:"64" help:"of paper: each site adds this many streams, its own and those before earlier sites, each times a weight and, with rank, through a map; 0: none"`
@@ -48,7 +48,8 @@ func (c LaurelConfig) Card() layers.Card {
 			Equation: "n = Norm(x);   x <- (x + RMS(Attention(n)) + n + RMS(n A B)) / sqrt 2;   x <- x + RMS(FF(Norm(x)))\n" +
 				"logits = Norm(x) W_U          A is D x r, B r x D, one of each a block",
 			Source: "Gemma 3n, as transformers has it (Gemma3nTextLaurelBlock)",
-			Use:    "Attention adds, besides its normalised output, its normalised input and a map of low rank of it; the sum is divided by sqrt 2, so that the stream loses half of its power a block. No transformer at any start. It costs 2 r D parameters a block, and a norm after each sublayer.",
+			Use: "Attention adds, besides its normalised output, its normalised input and a map of low rank of it; the sum is divided by sqrt 2, so that " +
+				"the stream loses half of its power a block. No transformer at any start. It costs 2 r D parameters a block, and a norm after each sublayer.",
 		}
 	}
 	return layers.Card{
@@ -56,7 +57,9 @@ func (c LaurelConfig) Card() layers.Card {
 		Equation: "x_(i+1) = alpha F(x_i) + beta (x_i + sum_j gamma_j x_(i-j) A_j B_j)\n" +
 			"logits = Norm(x) W_U          j = 0..k-1, A_j is D x r, B_j r x D; without rank no maps, without previous x_i A B alone",
 		Source: "Menghani et al. 2025, ICML, arXiv 2411.07501",
-		Use:    "Three small additions to every residual connection, alone or together: learned weights of what a sublayer adds and of the stream, a map of low rank of the stream, and the streams before earlier sites. With B = 0 and weight_scale 2 it starts as the transformer, bit for bit. Weights cost two numbers a site, a map of rank 32 0.7% more parameters at 162M, k previous streams k vectors a token.",
+		Use: "Three small additions to every residual connection, alone or together: learned weights of what a sublayer adds and of the stream, a map of " +
+			"low rank of the stream, and the streams before earlier sites. With B = 0 and weight_scale 2 it starts as the transformer, bit for bit. Weights " +
+			"cost two numbers a site, a map of rank 32 0.7% more parameters at 162M, k previous streams k vectors a token.",
 	}
 }
 

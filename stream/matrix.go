@@ -30,7 +30,9 @@ func (MatrixConfig) Card() layers.Card {
 			"u = r_FF Norm(X);          X <- X + sum_h w_FF[h] (x) y_h\n" +
 			"logits = W_U vec(r_U Norm(X))          X is Dk x Dv",
 		Source: "Mak and Flanigan 2025, arXiv 2506.22696, eq. 18-27",
-		Use:    "A stream that grows without the sublayers: key vectors store and retrieve rows of Dv, instead of W_QKV and W_O, so that a row of the stream costs about 3 R (2L+1) parameters and little work. Best where parameters or FLOPs are short. It wants a higher rate than the transformer, and its state, Dk*Dv a token, is memory traffic at every site.",
+		Use: "A stream that grows without the sublayers: key vectors store and retrieve rows of Dv, instead of W_QKV and W_O, so that a row of the " +
+			"stream costs about 3 R (2L+1) parameters and little work. Best where parameters or FLOPs are short. It wants a higher rate than the transformer, " +
+			"and its state, Dk*Dv a token, is memory traffic at every site.",
 	}
 }
 
@@ -64,8 +66,9 @@ func (c MatrixConfig) readShape() []int {
 // Shape returns the shape of a stream of one matrix for each token. Blocks work on R vectors
 // of Dv entries.
 func (c MatrixConfig) Shape() Shape {
-	return Shape{Heads: c.Rank, HeadDim: c.Dv, KVHeads: c.kvHeads(), Width: c.Rank * c.Dv, Axes: []string{"rank", "value"}, Size: c.Dk * c.Dv, TableWidth: c.Rank * c.Dv,
-		Sublayers: c.sublayers(), Options: []string{ResidualScaleKey, ParallelKey}}
+	return Shape{Heads: c.Rank, HeadDim: c.Dv, KVHeads: c.kvHeads(), Width: c.Rank * c.Dv, Axes: []string{"rank", "value"}, Size: c.Dk * c.Dv,
+		TableWidth: c.Rank * c.Dv,
+		Sublayers:  c.sublayers(), Options: []string{ResidualScaleKey, ParallelKey}}
 }
 
 // Cost counts as the RMT paper does (Table 7, with its sums corrected): keys 3 R Dk (2L+1), gains
@@ -125,7 +128,8 @@ func (c MatrixConfig) Ratios(base Design) Ratios {
 func (MatrixConfig) WidthScalings() []WidthScaling {
 	base := MatrixConfig{Dk: 32, Dv: 8, Rank: 8}
 	return []WidthScaling{
-		{Scales: "dk, rank (heads and keys a site) and feed-forward: stream Dk*Dv and features R*Dv", Base: base, Keys: []string{"stream.dk", "stream.rank", hiddenKey}},
+		{Scales: "dk, rank (heads and keys a site) and feed-forward: stream Dk*Dv and features R*Dv", Base: base,
+			Keys: []string{"stream.dk", "stream.rank", hiddenKey}},
 		{Name: "dv", Scales: "dv (a head's size) and feed-forward: stream Dk*Dv and features R*Dv", Base: base, Keys: []string{"stream.dv", hiddenKey}},
 		{Name: "rank", Scales: "rank and feed-forward: features R*Dv, the stream as it is; muP does not fit", Base: base, Keys: []string{"stream.rank", hiddenKey}},
 		{Name: "dk", Scales: "dk alone: the stream Dk*Dv, features as they are", Base: base, Keys: []string{"stream.dk"}},

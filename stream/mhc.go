@@ -48,7 +48,9 @@ func (c MHCConfig) Card() layers.Card {
 			Equation: "c_0 = e;   X_(k+1) = H_k X_k + post_k^T F(c_k);   c_(k+1) = pre_k . X_(k+1)\n" +
 				"logits = Norm(c_last) W_U          pre_k, post_k and H_k as mHC's, from X_k",
 			Source: "DeepSeek-V4.1-Flash (transformers, pull request 48755)",
-			Use:    "mHC whose read lags: what a site's coefficients read is the next site's input, so that the rows are carried, written and read in one pass, with (2n+2) D entries of traffic a site instead of (4n+4) D. The last site's read is the head. It starts as the transformer does; trained, it is another model than mHC.",
+			Use: "mHC whose read lags: what a site's coefficients read is the next site's input, so that the rows are carried, written and read in one " +
+				"pass, with (2n+2) D entries of traffic a site instead of (4n+4) D. The last site's read is the head. It starts as the transformer does; trained, " +
+				"it is another model than mHC.",
 		}
 	}
 	return layers.Card{
@@ -57,7 +59,8 @@ func (c MHCConfig) Card() layers.Card {
 			"pre = sigmoid(z_pre);   post = 2 sigmoid(z_post);   H_res = Sinkhorn(exp(z_res))\n" +
 			"X <- H_res X + post^T F(pre . X)",
 		Source: "DeepSeek 2025, arXiv 2512.24880",
-		Use:    "Hyper-connections for depth: H_res is doubly stochastic, so that products of mixings stay doubly stochastic and no signal is amplified on its way. Costs 20 Sinkhorn iterations on n x n numbers a token and site. The source leaves its start open; ours has H_res at the identity to 0.1%.",
+		Use: "Hyper-connections for depth: H_res is doubly stochastic, so that products of mixings stay doubly stochastic and no signal is amplified on " +
+			"its way. Costs 20 Sinkhorn iterations on n x n numbers a token and site. The source leaves its start open; ours has H_res at the identity to 0.1%.",
 	}
 }
 

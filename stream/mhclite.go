@@ -45,7 +45,8 @@ func (c MHCLiteConfig) Defaults() Design {
 func (c MHCLiteConfig) Check() error {
 	err := cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N), c.RowOptions.check())
 	if err == nil && c.N > maxLiteRows {
-		err = layers.Setting("n", "want 1 to %d for the %s stream, which mixes n! permutations, got %d: take the %s stream", maxLiteRows, c.Name(), c.N, MHCConfig{}.Name())
+		err = layers.Setting("n", "want 1 to %d for the %s stream, which mixes n! permutations, got %d: take the %s stream", maxLiteRows, c.Name(), c.N,
+			MHCConfig{}.Name())
 	}
 	return err
 }

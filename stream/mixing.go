@@ -66,7 +66,9 @@ func (s *deepDelta) Mixings() (all []Mixing) {
 	for _, at := range s.c.AllSites() {
 		all = append(all,
 			Mixing{Name: at.Name(), Kind: MixingGate, Rows: 1, Columns: 1, Hook: at.Name() + gateSuffix, Of: func(v float64) float64 { return 2 * v }},
-			Mixing{Name: at.Name(), Kind: MixingUp, Rows: s.config.Dv, Columns: 1, Hook: at.Name() + valuesSuffix, Of: func(v float64) float64 { return s.config.VScale * v }})
+			Mixing{Name: at.Name(), Kind: MixingUp, Rows: s.config.Dv, Columns: 1, Hook: at.Name() + valuesSuffix, Of: func(v float64) float64 {
+				return s.config.VScale * v
+			}})
 	}
 	return all
 }

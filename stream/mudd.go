@@ -36,7 +36,9 @@ func (MUDDConfig) Card() layers.Card {
 		Equation: "y = r + Attn(Norm_q(q), Norm_k(k), Norm_v(v));   X_{l+1} = y + FF(Norm(y))\n" +
 			"A = W2 GELU(W1 X_{l+1}/rms) + b;   next block's q, k, v, r = sum over j of A[c, j] X_j",
 		Source: "Xiao et al. 2025, arXiv 2502.12170: multiway dynamic dense connections",
-		Use:    "Queries, keys, values and the residual each read a sum of all earlier blocks' outputs of their own, with weights that every token computes. It starts as the transformer, bit for bit, for 0.4% of the parameters at 162M. What it costs is memory: the outputs are kept, and all are read after each block.",
+		Use: "Queries, keys, values and the residual each read a sum of all earlier blocks' outputs of their own, with weights that every token " +
+			"computes. It starts as the transformer, bit for bit, for 0.4% of the parameters at 162M. What it costs is memory: the outputs are kept, and all " +
+			"are read after each block.",
 	}
 }
 

@@ -42,8 +42,8 @@ func (p muddPieces) residual() int { return attentionWays * int(indicator(p.bloc
 
 func (p muddPieces) count() int { return p.residual() + p.block + 2 + int(indicator(p.normed)) }
 
-// source returns which output a piece is, or -1 if it is none. The newest output is r or, if
-// normed, the last piece.
+// source returns the index of the output that a piece holds, or -1 if it holds none. The newest
+// output is r or, if normed, the last piece.
 func (p muddPieces) source(piece int) int {
 	newest := p.residual()
 	if p.normed {
@@ -66,7 +66,8 @@ func (p muddPieces) rows(out int, at func(token, i, piece int) float64) linear.M
 // row returns one piece.
 func (p muddPieces) row(piece int) linear.Mix { return linear.Row(p.count(), piece, p.width) }
 
-// carryAttention adds the single read of attention, or its three.
+// carryAttention adds what attention reads: one row, or in a block with ways of its own three, for
+// q, k and v.
 func (m *mudd) carryAttention(f *Frozen, site Site, p muddPieces) {
 	if m.norms[site.Block] == nil {
 		f.Read(site.Name(), p.row(0), m.After(site))

@@ -94,8 +94,8 @@ func (r *rows) addSites(newMixer func(at Site) mixer) {
 	}
 }
 
-// Embed makes n copies of the tokens' embedding. With a single pass the first site reads row 0,
-// the embedding itself unless a hook may replace it.
+// Embed makes n copies of the tokens' embedding. With a single pass the first site reads row 0:
+// the embedding itself, or what a hook has put into its place.
 func (r *rows) Embed(t Tokens) State {
 	x := r.lookUp(t) // [T, D]
 	s := r.copies(x, r.n)

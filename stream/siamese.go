@@ -26,7 +26,8 @@ func (SiameseConfig) Card() layers.Card {
 		Equation: "x <- N_post(x);   z = F(x + N_pre(y));   x <- x + z / sqrt(2(l + 1));   y <- y + z\n" +
 			"logits = Norm(N_post(x) + N_pre(y)) W_U          x = y = embedding at first, l counts blocks from 0",
 		Source: "Li et al. 2026, ICML, arXiv 2602.08064",
-		Use:    "Each sublayer's output goes into two streams: one is normalised before every site, as post-norm does, the other never, as pre-norm does. Sites read their sum, so that deep layers count and gradients still pass. It costs two norms a site, 0.02% more parameters, and a second vector a token.",
+		Use: "Each sublayer's output goes into two streams: one is normalised before every site, as post-norm does, the other never, as pre-norm does. " +
+			"Sites read their sum, so that deep layers count and gradients still pass. It costs two norms a site, 0.02% more parameters, and a second vector a token.",
 	}
 }
 

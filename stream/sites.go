@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"slices"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
@@ -25,6 +27,8 @@ type Vector struct {
 	steps     Steps
 	scales    gorgonia.Nodes // g [D] for each site, by its Index; nil: none
 	x0        gorgonia.Nodes // lambda and mu [2] for each block; nil: none
+	entry     *entry         // nil: blocks read what the tables give
+	backout   *gorgonia.Node // mu [1]; nil: none
 }
 
 // Steps are what a stream does at its sites and at the end. A Vector implements all of them, so
@@ -141,7 +145,7 @@ func (v *Vector) HasPositions() bool { return v.positions != nil }
 // later is computed from, so that a hook that replaces it replaces the state. A stream that
 // overrides Embed hooks what it makes of LookUp.
 func (v *Vector) Embed(t Tokens) State {
-	h := v.embed(t)
+	h := v.b.Hook(embeddingHook, v.entry.enter(v.lookUp(t), t), "feature") // [T, D]
 	if v.x0 != nil {
 		return v.beginBlock(VectorState{h, gorgonia.Nodes{h}}, 0)
 	}
@@ -197,8 +201,12 @@ func (v *Vector) read(s State, at Site, norm *layers.Norm) Reading {
 	return from
 }
 
-// EndBlock begins the next block; only the option x0 needs it.
+// EndBlock keeps the stream for backout, and begins the next block for x0.
 func (v *Vector) EndBlock(s State, block int) State {
+	if v.backout != nil && block == v.backoutBlock() {
+		state := s.(VectorState)
+		s = VectorState{state.H, append(slices.Clip(state.More), state.H)}
+	}
 	if v.x0 == nil || block+1 == v.c.Layers {
 		return s
 	}
@@ -220,8 +228,13 @@ func (v *Vector) Read(s State, _ Site) (*gorgonia.Node, Link) { return s.(Vector
 // Write adds y.
 func (v *Vector) Write(s State, at Site, _ Reading, y *gorgonia.Node) State { return v.Add(s, at, y) }
 
-// End returns h.
-func (v *Vector) End(s State) *gorgonia.Node { return s.(VectorState).H }
+// End returns h, without what backout takes away.
+func (v *Vector) End(s State) *gorgonia.Node {
+	if v.backout != nil {
+		return v.backedOut(s.(VectorState))
+	}
+	return s.(VectorState).H
+}
 
 // Add returns h + y with y [T, D], for streams that add something other than the sublayer's output.
 // y has the hook "blocks.0.attention.write", the sum "blocks.0.attention.stream".

@@ -27,7 +27,11 @@ func (TwoLaneConfig) Card() layers.Card {
 		Equation: "y = Attention(X_0);   X_i <- r X_i + p_i y;   z = FF(X_1);   X_i <- r' X_i + p'_i z          i = 0, 1\n" +
 			"logits = Norm((X_0 + X_1) / 2) W_U          X_0 = X_1 = h before block split; r, p learned, of each site",
 		Source: "modded-nanogpt, pull request 230; OpenAI's parameter-golf, pull request 1204",
-		Use:    "Attention reads one stream, feed-forwards another, and each writes to both by a learned number: whether a layer needs what the other kind wrote is up to training. It starts as the transformer, bit for bit, for three numbers a site; the sources start r at sqrt(1.1), and split at block 7 of 11. What it costs is memory and its traffic: twice the stream. With parallel a block's sublayers do not wait for each other. The speedrun that the lanes come from replaced them on 2026-03-06 (modded-nanogpt, pull request 241) by attention of late blocks that reads the stream as it was after block 7, so that one stream is enough.",
+		Use: "Attention reads one stream, feed-forwards another, and each writes to both by a learned number: whether a layer needs what the other kind " +
+			"wrote is up to training. It starts as the transformer, bit for bit, for three numbers a site; the sources start r at sqrt(1.1), and split at " +
+			"block 7 of 11. What it costs is memory and its traffic: twice the stream. With parallel a block's sublayers do not wait for each other. The " +
+			"speedrun that the lanes come from replaced them on 2026-03-06 (modded-nanogpt, pull request 241) by attention of late blocks that reads the " +
+			"stream as it was after block 7, so that one stream is enough.",
 	}
 }
 
@@ -56,8 +60,8 @@ func (c TwoLaneConfig) Plain() (Design, bool) {
 	return c.plain(!c.Parallel)
 }
 
-// Cost counts three numbers for each site; two before the split, where the lanes are equal but both
-// are carried.
+// Cost counts three numbers for each site. A site before the split has two, since the lanes are
+// equal there; both are carried all the same.
 func (c TwoLaneConfig) Cost() layers.Cost {
 	total := c.copiedCost(laneCount, layers.Cost{Parameters: 3})
 	total.Parameters -= 2 * float64(min(c.Split, c.Layers))
@@ -181,7 +185,9 @@ func (s *twoLane) End(state State) *gorgonia.Node {
 func (s *twoLane) form(at Site) Form {
 	f := mixedForm(packing{n: laneCount, m: 1}, "modded-nanogpt, pull request 230; parameter-golf, pull request 1204", Learned, s.own[at.Index])
 	f.Res.Start, f.Up.Start = identity(laneCount), even(laneCount, "1", 1)
-	f.Down = Fixed.coefficient(1, laneCount, f.Down.Axes, Start{"1 at row (site mod n)", table(1, laneCount, func(_, j int) float64 { return indicator(j == lane(at)) })})
+	f.Down = Fixed.coefficient(1, laneCount, f.Down.Axes, Start{"1 at row (site mod n)", table(1, laneCount, func(_, j int) float64 {
+		return indicator(j == lane(at))
+	})})
 	if s.config.parallel(at) {
 		f.Res.Parameters = nodeNames(s.own[at.Index], s.carrier(at))
 	}

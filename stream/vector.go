@@ -10,8 +10,11 @@ import (
 // VectorConfig describes a vector stream and two options.
 type VectorConfig struct {
 	Vectors
-	LayerScale bool   `yaml:"layerscale" help:"multiply what each sublayer adds by a learned gain for each entry, small at first"`
-	X0         string `yaml:"x0" help:"before each block h becomes lambda h + mu h_0, h_0 being the embedding, both learned: neutral starts at 1 and 0, nanochat at its schedule; none or empty: no"`
+	LayerScale    bool   `yaml:"layerscale" help:"multiply what each sublayer adds by a learned gain for each entry, small at first"`
+	EmbeddingNorm bool   `yaml:"embedding_norm" added:"false" help:"divide the embedding, with its positions, by its root mean square before the first block"`
+	Smear         int    `yaml:"smear" added:"0" max:"131072" help:"add the embedding of the token before, times a learned number, 0 at first, and a gate of this number of entries; 0: no"`
+	Backout       bool   `yaml:"backout" added:"false" help:"subtract the stream after block L/2, times a learned number, from what the last norm reads"`
+	X0            string `yaml:"x0" help:"before each block h becomes lambda h + mu h_0, h_0 being the embedding, both learned: neutral starts at 1 and 0, nanochat at its schedule; none or empty: no"`
 }
 
 // Name returns "vector".
@@ -24,7 +27,8 @@ func (VectorConfig) Card() layers.Card {
 		Equation: "h <- h + F(h)\n" +
 			"logits = Norm(h) W_U;   options: h <- h + g ⊙ F(h), and h <- lambda h + mu h_0 before a block",
 		Source: "Radford et al. 2019 (GPT-2): pre-norm blocks, output projections started at 1/sqrt(2L)",
-		Use:    "The baseline: one vector a token that every sublayer adds to. Fewest moving parts, most known about it, and every rate and size rule of the literature applies. To carry more it has to grow in width, and everything else grows with that.",
+		Use: "The baseline: one vector a token that every sublayer adds to. Fewest moving parts, most known about it, and every rate and size rule of " +
+			"the literature applies. To carry more it has to grow in width, and everything else grows with that.",
 	}
 }
 
@@ -38,7 +42,13 @@ func (c VectorConfig) Defaults() Design {
 
 // Check returns an error unless the sizes fit together and the option x0 is known.
 func (c VectorConfig) Check() error {
-	return cmp.Or(c.Vectors.Check(), layers.CheckChoice("x0", cmp.Or(c.X0, x0None), x0None, x0Neutral, x0Nanochat))
+	if err := c.Vectors.Check(); err != nil {
+		return err
+	}
+	if c.Smear < 0 || c.Smear > c.D {
+		return layers.Setting("smear", "want entries of the embedding, 0 to d_model %d, got %d", c.D, c.Smear)
+	}
+	return layers.CheckChoice("x0", cmp.Or(c.X0, x0None), x0None, x0Neutral, x0Nanochat)
 }
 
 // Shape returns the shape of a stream of one vector for each token.

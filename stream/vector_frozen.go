@@ -11,6 +11,9 @@ import (
 // Writers lists the tables and the heads.
 func (v *Vector) Writers() []Writer {
 	writers := tableWriters(v.positions != nil, v.scale)
+	if v.entry != nil && v.entry.gate != nil {
+		writers = append(writers, Writer{Name: "smear", Parts: 1, Activation: smearWrite, Source: smearWrite})
+	}
 	for l, h := range v.attention {
 		name := v.Sites(l)[0].Name()
 		w := Writer{Name: name, Part: HeadPart, Activation: name + ".heads", Weight: h.output.Name(), Source: name} // the model knows how many heads there are
@@ -30,23 +33,75 @@ func tableWriters(positions bool, scale float64) []Writer {
 	return writers
 }
 
-// Output names the stream after the last sublayer.
-func (v *Vector) Output() string { return v.c.lastSite().Name() + ".stream" }
+// Output names the stream after the last sublayer, and after backout.
+func (v *Vector) Output() string {
+	if v.backout != nil {
+		return backoutName + ".out"
+	}
+	return v.c.lastSite().Name() + ".stream"
+}
 
 // Carry carries what every site writes unchanged to the end. With the option x0, h_0 is carried
-// below h: before each block h becomes a sum of both.
+// below h: before each block h becomes a sum of both. With backout, the stream that it takes away
+// is carried below these.
 func (v *Vector) Carry(f *Frozen) {
 	d, rows := v.c.D, 1
 	if v.x0 != nil {
 		rows = 2
 	}
 	v.CarrySites(f, copies(rows, d), func(at Site) {
-		if v.x0 != nil && at.Sublayer == Attention {
-			f.Step(linear.Stack{linear.Rows(d, v.values(v.x0[at.Block])), linear.Row(2, 1, d)})
+		if at.Sublayer == Attention {
+			rows = v.keepForBackout(f, at.Block-1, rows)
+			if v.x0 != nil {
+				f.Step(stacked(rows, d, append(v.values(v.x0[at.Block]), make([]float64, rows-2)...)))
+			}
 		}
 		v.carrySite(f, at, rows)
 	})
-	v.CarryEnd(f, firstOf(rows, d))
+	if v.backout == nil {
+		v.CarryEnd(f, firstOf(rows, d))
+		return
+	}
+	rows = v.keepForBackout(f, v.c.Layers-1, rows)
+	last := make([]float64, rows)
+	last[rows-1] = -v.values(v.backout)[0]
+	last[0]++
+	v.CarryEnd(f, linear.Rows(d, last))
+}
+
+// keepForBackout repeats the first row below the others after the block whose stream backout takes
+// away, and returns the number of rows.
+func (v *Vector) keepForBackout(f *Frozen, block, rows int) int {
+	if v.backout == nil || block != v.backoutBlock() {
+		return rows
+	}
+	var all linear.Stack
+	for i := range rows {
+		all = append(all, linear.Row(rows, i, v.c.D))
+	}
+	f.Step(append(all, linear.Row(rows, 0, v.c.D)))
+	return rows + 1
+}
+
+// stacked returns the map that replaces the first row by a sum of all rows.
+func stacked(rows, width int, first []float64) linear.Map {
+	all := linear.Stack{linear.Rows(width, first)}
+	for i := 1; i < rows; i++ {
+		all = append(all, linear.Row(rows, i, width))
+	}
+	return all
+}
+
+// carryEntry carries what the tables write through the norm of the embedding, and lets smear write
+// after it.
+func (v *Vector) carryEntry(f *Frozen) {
+	if v.entry.c.EmbeddingNorm {
+		root := linear.Norm{Gain: ones(v.c.D), Groups: 1}
+		f.Step(root.At(f.Recorded(tableSum, v.c.D), orEps(v.c.Norm.Eps)))
+	}
+	if v.entry.gate != nil {
+		f.Write(smearWrite, linear.Identity(v.c.D))
+	}
 }
 
 // CarrySites is the part of Steps.Carry that most streams share: it tells f that the tables write
@@ -54,20 +109,27 @@ func (v *Vector) Carry(f *Frozen) {
 // site says by f.Read, f.Step and f.Write how that sublayer reads the state, what becomes of the
 // state meanwhile, and how the sublayer writes to it.
 func (v *Vector) CarrySites(f *Frozen, tables linear.Map, site func(at Site)) {
-	f.Write(tokenRows, tables)
+	up := tables
+	if v.entry != nil {
+		up = linear.Identity(v.c.D)
+	}
+	f.Write(tokenRows, up)
 	if v.positions != nil {
-		f.Write(positionRows, tables)
+		f.Write(positionRows, up)
+	}
+	if v.entry != nil {
+		v.carryEntry(f)
+		f.Step(tables)
 	}
 	for _, at := range v.c.AllSites() {
 		site(at)
 	}
 }
 
-// CarryEnd ends a Carry: the map m takes the state to what the last norm reads; use linear.Identity
-// if that is the state. Frozen's outputs then have the size of what m gives, and the stream's
-// Output has to name the activation of that size. A stream of several rows whose Output is the rows
-// themselves ends by ReadOut instead, with the map by which the last norm reads them, as Frozen's
-// size is then the rows'.
+// CarryEnd ends a Carry. The map m takes the state to what the last norm reads; it is
+// linear.Identity if the norm reads the state. The outputs of f then have m's size, as must the
+// activation that the stream's Output names. A stream whose Output is all its rows calls
+// Frozen.ReadOut instead, with m as its map.
 func (v *Vector) CarryEnd(f *Frozen, m linear.Map) {
 	if _, one := m.(linear.Identity); !one {
 		f.Step(m)

@@ -32,7 +32,11 @@ func (c VectorConfig) optionsCost() layers.Cost {
 	if c.hasX0() {
 		cost = cost.Plus(layers.Cost{Parameters: 2, FLOPs: 4 * d, Activations: d})
 	}
-	return cost.Times(blocks)
+	cost = cost.Times(blocks).Plus(c.entryCost())
+	if c.Backout {
+		cost = cost.Plus(layers.Cost{Parameters: 1, FLOPs: 4 * d, Activations: d})
+	}
+	return cost
 }
 
 // addOptions makes the parameters of a vector stream's options: LayerScale's gains (Touvron et al.
@@ -41,8 +45,17 @@ func (c VectorConfig) optionsCost() layers.Cost {
 //
 //	h <- h + g ⊙ F(h);   before block l  h <- lambda_l h + mu_l h_0
 //
-// with h_0 the embedding. Neither decays.
+// with h_0 the embedding, after entry; and mu of backout, "backout" [1], 0.2 at first, with h' the
+// stream after block L/2 from 0: the last norm reads
+//
+//	h - mu h'
+//
+// None of them decays.
 func (v *Vector) addOptions(c VectorConfig) {
+	v.entry = newEntry(v.b, c)
+	if c.Backout {
+		v.backout = v.b.Param(constant(backoutName, []float64{0.2}, 1))
+	}
 	for _, at := range c.AllSites() {
 		if c.hasX0() && at.Sublayer == Attention {
 			v.x0 = append(v.x0, v.b.Param(constant(x0Name(at.Block), x0Start(c, c.Loop.Block(at.Block)), 2)))
@@ -51,6 +64,19 @@ func (v *Vector) addOptions(c VectorConfig) {
 			v.scales = append(v.scales, v.b.Param(graph.ParamSpec{Name: at.Name() + ".scale", Shape: []int{c.D}, Init: graph.Initializer{Offset: scaleStart(c.Layers)}}))
 		}
 	}
+}
+
+// backoutName names the parameter of backout.
+const backoutName = "backout"
+
+// backoutBlock returns the block after which backout keeps the stream.
+func (v *Vector) backoutBlock() int { return v.c.Layers / 2 }
+
+// backedOut returns h - mu h', with h' the last of the state's More.
+func (v *Vector) backedOut(s VectorState) *gorgonia.Node {
+	before := s.More[len(s.More)-1]
+	h := v.b.Add(s.H, elementwise.Scale(v.b, elementwise.WeightedSum(v.b, v.backout, before), -1)) // [T, D]
+	return v.b.Hook(backoutName+".out", h, "feature")
 }
 
 // x0Name returns "blocks.3.x0" for block 3.
@@ -103,6 +129,12 @@ func (v *Vector) optionsForm(at Site, f Form) Form {
 	}
 	if v.x0 != nil && at.Sublayer == Attention {
 		f.Beyond = append(f.Beyond, Term{Text: "before a block: lambda h + mu h_0, h_0 being the embedding", Parameters: nodeNames(v.x0[at.Block])})
+	}
+	if v.backout != nil && at == v.c.lastSite() {
+		f.Beyond = append(f.Beyond, Term{Text: "before the last norm: h - mu h', h' being the stream after block L/2", Parameters: nodeNames(v.backout)})
+	}
+	if v.entry != nil && v.entry.gate != nil && at.Index == 0 {
+		f.Beyond = append(f.Beyond, Term{Text: "before the first block: the token before is added, times lambda and a gate", Parameters: nodeNames(v.entry.gate, v.entry.lambda)})
 	}
 	return f
 }

@@ -75,7 +75,7 @@ func (c Vectors) plain(ok bool) (Design, bool) { return VectorConfig{Vectors: c}
 // entries.
 func (c Vectors) shape(size int) Shape {
 	return Shape{Heads: c.Heads, HeadDim: c.headDim(), KVHeads: c.kvHeads(), Width: c.D, Axes: []string{"feature"}, Size: size, TableWidth: c.D,
-		Sublayers: attentionAndFeedForward(), AddsOutput: true, Options: []string{NormsKey, ResidualScaleKey, HeadBiasesKey}}
+		Sublayers: attentionAndFeedForward(), AddsOutput: true, Options: []string{NormsKey, ResidualScaleKey, HeadBiasesKey, ValueEmbeddingsKey}}
 }
 
 // counts returns the sizes that costs depend on: D, the width of all heads, and the number of

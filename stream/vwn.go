@@ -32,7 +32,9 @@ func (VWNConfig) Card() layers.Card {
 			"u = A_down^T H;   H <- B' F(u) + A_carry^T H\n" +
 			"logits = Norm(GroupNorm(H) W_reduce) W_U          H is n x d, d = D/m",
 		Source: "ByteDance 2025, virtual width networks",
-		Use:    "A stream, and an embedding, n/m times as wide as what the sublayers work on: width of representation for a small share of the FLOPs. With a large vocabulary most of what it adds in parameters is the wider embedding, unless expand_embedding makes it from one of D entries. No group norm where n/m is not whole.",
+		Use: "A stream, and an embedding, n/m times as wide as what the sublayers work on: width of representation for a small share of the FLOPs. With " +
+			"a large vocabulary most of what it adds in parameters is the wider embedding, unless expand_embedding makes it from one of D entries. No group " +
+			"norm where n/m is not whole.",
 	}
 }
 

@@ -52,7 +52,9 @@ func (c WideConfig) Card() layers.Card {
 			Equation: "x <- x + F(RMSNorm(Norm(x) W_down)) W_up\n" +
 				"logits = Norm(x) W_U          x has W entries, F works on D",
 			Source: "marin, pull request 9295",
-			Use:    "A stream of any width around sublayers of another, which read and write it by a map each. It is not cheap: a site costs 4 W D FLOPs and 2 W D parameters, and tables and unembedding are as wide as the stream. At W = 2 d_model and GPT-2's vocabulary that is 83% more parameters and 74% more FLOPs than the transformer's; its source has a vocabulary of 16,000. No transformer at any start.",
+			Use: "A stream of any width around sublayers of another, which read and write it by a map each. It is not cheap: a site costs 4 W D FLOPs and 2 " +
+				"W D parameters, and tables and unembedding are as wide as the stream. At W = 2 d_model and GPT-2's vocabulary that is 83% more parameters and " +
+				"74% more FLOPs than the transformer's; its source has a vocabulary of 16,000. No transformer at any start.",
 		}
 	}
 	return layers.Card{
@@ -60,7 +62,9 @@ func (c WideConfig) Card() layers.Card {
 		Equation: "u = sum_i sigmoid(a_i) X_i;   X_i <- rho_i X_i + 2 sigmoid(b_i) F(u);   rho_i = 1, or 1 - f sigmoid(-c_i)\n" +
 			"logits = Norm(sum_i sigmoid(a'_i) X_i) W_U          X is n x D; a, b, c learned, of each site",
 		Source: "Megatron-LM, pull requests 6716, 6855 and 7440",
-		Use:    "n copies of the stream, read and written by 2n numbers a site, never mixed and never dependent on the input: static hyper-connections with bounds. It widens what is carried as the RMT does, at hardly any parameters or FLOPs, and so is its fairest competitor. It starts as the transformer but for rounding, with retention near it. What it costs is memory: n times the stream.",
+		Use: "n copies of the stream, read and written by 2n numbers a site, never mixed and never dependent on the input: static hyper-connections with " +
+			"bounds. It widens what is carried as the RMT does, at hardly any parameters or FLOPs, and so is its fairest competitor. It starts as the " +
+			"transformer but for rounding, with retention near it. What it costs is memory: n times the stream.",
 	}
 }
 

@@ -50,7 +50,8 @@ func (t *Trainer) matchCorpus(ctx context.Context, fingerprint string) error {
 	case err != nil:
 		return err
 	case corpus == nil:
-		return cannotResume("data", "the corpus has changed since the checkpoint: want fingerprint %.12s, got %.12s: restore the data, or start a new run with train.init_from", fingerprint, t.corpus.Fingerprint)
+		return cannotResume("data", "the corpus has changed since the checkpoint: want fingerprint %.12s, got %.12s: restore the data, or start a new run "+
+			"with train.init_from", fingerprint, t.corpus.Fingerprint)
 	case corpus == t.corpus:
 		return nil
 	}

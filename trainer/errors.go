@@ -58,6 +58,7 @@ func (e *DivergedError) Error() string {
 	if e.Good != "" {
 		good = "go on from the last good checkpoint with -resume " + e.Good
 	}
-	return fmt.Sprintf("step %d: loss %g, gradient norm %g: not finite for %d steps in a row (train.max_bad_steps): take a lower train.lr or a longer train.warmup; %s, or train again into another folder (-out)",
+	return fmt.Sprintf("step %d: loss %g, gradient norm %g: not finite for %d steps in a row (train.max_bad_steps): take a lower train.lr or a longer "+
+		"train.warmup; %s, or train again into another folder (-out)",
 		e.Step, e.Loss, e.GradNorm, e.InRow, good)
 }

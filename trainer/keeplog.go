@@ -69,7 +69,8 @@ func (t *Trainer) startLog() error {
 		size.Bytes -= size.Bytes / size.Steps * len(kept)
 	}
 	if room, err := disk.Usage(t.run.Out); err == nil && uint64(max(0, size.Bytes)) > room.Free {
-		t.report.Warn(fmt.Sprintf("train.keep_log: the weights to come take about %s, %s has room for %s", graph.FormatBytes(size.Bytes), t.run.Out, graph.FormatBytes(int(room.Free))))
+		t.report.Warn(fmt.Sprintf("train.keep_log: the weights to come take about %s, %s has room for %s", graph.FormatBytes(size.Bytes), t.run.Out,
+			graph.FormatBytes(int(room.Free))))
 	}
 	return t.keepWeights()
 }

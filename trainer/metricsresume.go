@@ -72,7 +72,8 @@ func (t *Trainer) takeOver(dir string, upTo int) (*metricsLog, error) {
 		return nil, err
 	}
 	if missing := upTo - l.lines; missing > 0 {
-		t.report.Warn(fmt.Sprintf("%s has no line for %d of the %d steps so far: it was cut, edited or damaged; training goes on as it would, loss.svg lacks them", path, missing, upTo))
+		t.report.Warn(fmt.Sprintf("%s has no line for %d of the %d steps so far: it was cut, edited or damaged; training goes on as it would, loss.svg lacks them",
+			path, missing, upTo))
 	}
 	if l.file, err = t.disk.Append(path); err != nil {
 		return nil, err

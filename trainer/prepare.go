@@ -93,7 +93,8 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 		}
 	}
 	if c.Spec().Depth() >= deep {
-		t.report.Note(fmt.Sprintf("compiling %d layers takes long (512 some seconds, 4096 minutes): Gorgonia's time grows with the square of the graph", c.Spec().Depth()))
+		t.report.Note(fmt.Sprintf("compiling %d layers takes long (512 some seconds, 4096 minutes): Gorgonia's time grows with the square of the graph",
+			c.Spec().Depth()))
 	}
 	o, err := LearnerOptions(ctx, c, t.store)
 	if err != nil {

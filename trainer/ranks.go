@@ -85,7 +85,8 @@ func (t *Trainer) place() (graph.Device, error) {
 	}
 	if local, ranks := t.group.Local(); len(visible) > 1 {
 		if device.Index += local; device.Index >= len(visible) {
-			return "", errors.Errorf("device.ranks: want a GPU for each of the %d ranks on this host, from number %d (device.index) on, got %d that this rank sees: start fewer ranks on a host", ranks, t.run.Device.Index, len(visible))
+			return "", errors.Errorf("device.ranks: want a GPU for each of the %d ranks on this host, from number %d (device.index) on, got %d that this rank "+
+				"sees: start fewer ranks on a host", ranks, t.run.Device.Index, len(visible))
 		}
 	}
 	own := rankGPU{Bus: visible[min(device.Index, len(visible)-1)]} // opening it refuses another
@@ -98,7 +99,8 @@ func (t *Trainer) place() (graph.Device, error) {
 	}
 	for r, gpu := range all {
 		if first := slices.Index(all, gpu); first < r {
-			return "", errors.Errorf("device.index: want a GPU for each rank, got the one at %s on host %s for ranks %d and %d: let each see all GPUs of its host, or a different one, by CUDA_VISIBLE_DEVICES", gpu.Bus, gpu.Host, first, r)
+			return "", errors.Errorf("device.index: want a GPU for each rank, got the one at %s on host %s for ranks %d and %d: let each see all GPUs of its "+
+				"host, or a different one, by CUDA_VISIBLE_DEVICES", gpu.Bus, gpu.Host, first, r)
 		}
 	}
 	return device.Place(), nil

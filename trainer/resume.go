@@ -158,10 +158,12 @@ func (t *Trainer) restore(ctx context.Context, c *checkpoint.Checkpoint, dir str
 		return err
 	}
 	if s.Numerics != graph.Numerics {
-		t.report.Warn(fmt.Sprintf("the checkpoint was trained with sums in another order (numerics %d, this program's is %d): from here on the losses differ in their last bits from those of that program", s.Numerics, graph.Numerics))
+		t.report.Warn(fmt.Sprintf("the checkpoint was trained with sums in another order (numerics %d, this program's is %d): from here on the losses "+
+			"differ in their last bits from those of that program", s.Numerics, graph.Numerics))
 	}
 	if path := t.run.Device.Path(); s.Path != "" && path != "" && s.Path != path {
-		t.report.Warn(fmt.Sprintf("the checkpoint was trained with other instructions of the processor (%s, here %s): from here on the losses differ in their last bits from those of that machine", s.Path, path))
+		t.report.Warn(fmt.Sprintf("the checkpoint was trained with other instructions of the processor (%s, here %s): from here on the losses differ in "+
+			"their last bits from those of that machine", s.Path, path))
 	}
 	t.learner.Resume(learner.Progress{Steps: s.Step, Updates: s.OptimizerSteps, Skipped: s.BadSteps, SkippedInRow: s.BadInRow})
 	t.batches.Seek(s.BatchPosition)
@@ -220,9 +222,11 @@ func (t *Trainer) checkBatches(s checkpoint.State, masked bool) error {
 	case masked != t.run.Data.MaskDocuments:
 		return cannotResume("data.mask_documents", "data.mask_documents: want %t as the checkpoint's run, got %t: %s", masked, t.run.Data.MaskDocuments, hint)
 	case s.BatchPosition != uint64(steps)*uint64(t.run.Train.Accumulate):
-		return cannotResume("train.accumulate", "train.accumulate: the checkpoint drew %d micro-batches in %d steps, got %d a step: %s", s.BatchPosition, steps, t.run.Train.Accumulate, hint)
+		return cannotResume("train.accumulate", "train.accumulate: the checkpoint drew %d micro-batches in %d steps, got %d a step: %s", s.BatchPosition, steps,
+			t.run.Train.Accumulate, hint)
 	case s.Tokens != steps*int64(t.run.StepTokens()):
-		return cannotResume("train.batch", "train.batch or model.seq: the checkpoint saw %d tokens in %d steps, got %d a step: %s", s.Tokens, steps, t.run.StepTokens(), hint)
+		return cannotResume("train.batch", "train.batch or model.seq: the checkpoint saw %d tokens in %d steps, got %d a step: %s", s.Tokens, steps,
+			t.run.StepTokens(), hint)
 	}
 	return nil
 }

@@ -45,7 +45,8 @@ func (s *spikes) add(step int, loss float64) (far bool, news string) {
 		s.above = 0
 	}
 	if s.above == s.inRow {
-		news = fmt.Sprintf("step %d: a spike: the %s is %.4g, it was about %.4g; where it stays so, or comes again, a lower train.lr or a longer train.warmup helps", step, s.what, loss, usual)
+		news = fmt.Sprintf("step %d: a spike: the %s is %.4g, it was about %.4g; where it stays so, or comes again, a lower train.lr or a longer train.warmup helps",
+			step, s.what, loss, usual)
 	}
 	return far, news
 }

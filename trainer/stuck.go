@@ -34,9 +34,11 @@ func (s *stuck) add(m Metrics) (news string) {
 	const hint = "a lower train.lr or a longer train.warmup helps"
 	switch {
 	case s.zero == zeroGradients:
-		return fmt.Sprintf("step %d: collapsed: the gradient has been 0 for %d steps, and the loss, %.4g, is no better than that of guessing: nothing is learned any more; stop the run: %s", m.Step, s.zero, loss, hint)
+		return fmt.Sprintf("step %d: collapsed: the gradient has been 0 for %d steps, and the loss, %.4g, is no better than that of guessing: nothing is "+
+			"learned any more; stop the run: %s", m.Step, s.zero, loss, hint)
 	case s.guessing == s.patience && s.zero < zeroGradients:
-		return fmt.Sprintf("step %d: nothing is learned: for %d steps the loss, now %.4g, has been no better than that of guessing, %.4g; %s, a higher train.lr where it never fell", m.Step, s.guessing, loss, UniformLoss(s.vocab), hint)
+		return fmt.Sprintf("step %d: nothing is learned: for %d steps the loss, now %.4g, has been no better than that of guessing, %.4g; %s, a higher "+
+			"train.lr where it never fell", m.Step, s.guessing, loss, UniformLoss(s.vocab), hint)
 	}
 	return ""
 }

@@ -76,7 +76,8 @@ func (l *eventsLog) step(m Metrics) error {
 		{Tag: "speed/tokens_per_second", Value: m.TokensPS}, {Tag: "speed/flops_per_second", Value: m.FLOPsPS}, {Tag: "train/tokens", Value: float64(m.Tokens)},
 	}
 	if m.ValLoss != nil {
-		values = append(values, tfevents.Scalar{Tag: "validation/loss", Value: float64(*m.ValLoss)}, tfevents.Scalar{Tag: "validation/bits_per_byte", Value: float64(*m.ValBits)})
+		values = append(values, tfevents.Scalar{Tag: "validation/loss", Value: float64(*m.ValLoss)},
+			tfevents.Scalar{Tag: "validation/bits_per_byte", Value: float64(*m.ValBits)})
 	}
 	if m.ValAccuracy != nil {
 		values = append(values, tfevents.Scalar{Tag: "validation/accuracy", Value: float64(*m.ValAccuracy)})

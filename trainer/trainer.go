@@ -101,7 +101,8 @@ func Open(ctx context.Context, run *runconfig.Run, o Options) (*Trainer, error) 
 
 // open implements Open on a disk that a test may let fail.
 func open(ctx context.Context, run *runconfig.Run, o Options, disk checkpoint.Disk) (*Trainer, error) {
-	t := &Trainer{run: run, disk: disk, report: o.Report, best: math.Inf(1), bestStep: -1, saved: -1, good: -1, profile: o.Profile, simulate: o.Simulate, group: o.Group, dry: o.Dry}
+	t := &Trainer{run: run, disk: disk, report: o.Report, best: math.Inf(1), bestStep: -1, saved: -1, good: -1, profile: o.Profile, simulate: o.Simulate,
+		group: o.Group, dry: o.Dry}
 	if t.report == nil || !t.leads() {
 		t.report = Silent{}
 	}

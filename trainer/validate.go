@@ -77,7 +77,8 @@ func (t *Trainer) validate(ctx context.Context) error {
 	if score.Loss < t.best {
 		t.best, t.bestStep = score.Loss, t.step()
 	}
-	t.report.Note(fmt.Sprintf("step %d  validation loss %.4f, perplexity %.3f, %.4f bits per byte%s", t.step(), score.Loss, score.Perplexity, score.BitsPerByte, score.AccuracyText()))
+	t.report.Note(fmt.Sprintf("step %d  validation loss %.4f, perplexity %.3f, %.4f bits per byte%s", t.step(), score.Loss, score.Perplexity, score.BitsPerByte,
+		score.AccuracyText()))
 	if t.last.Step == t.step() { // false if an earlier program's run has lost its metrics
 		if err := t.record(); err != nil {
 			return err

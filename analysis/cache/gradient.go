@@ -17,7 +17,8 @@ type LogitSum struct {
 // each, with its shape, in the order in which the model computes them. It needs no memory for
 // gradients of parameters.
 func Gradients(store *graph.Store, c models.Spec, ids []int32, of LogitSum, names ...string) ([]Activation, error) {
-	r, err := open(store, c, Options{Names: names, Seq: len(ids)}, models.Outputs{Logits: true, LogitsAt: 1, LogitSum: true}, graph.ProgramOptions{HookGradients: true})
+	r, err := open(store, c, Options{Names: names, Seq: len(ids)}, models.Outputs{Logits: true, LogitsAt: 1, LogitSum: true},
+		graph.ProgramOptions{HookGradients: true})
 	if err != nil {
 		return nil, err
 	}

@@ -262,5 +262,6 @@ func (m *Associative) sharedFigure() figure.Lines {
 		measured.Add(p.Cosine, p.Error, p.StandardError)
 		theory.Add(p.Cosine, p.Theory)
 	}
-	return figure.Lines{Title: fmt.Sprintf("Error against coherence, %d pairs", m.Dk-1), XLabel: "cosine of any two keys", YLabel: "|read - v|² / |v|²", Series: []figure.Series{measured, theory}}
+	return figure.Lines{Title: fmt.Sprintf("Error against coherence, %d pairs", m.Dk-1), XLabel: "cosine of any two keys", YLabel: "|read - v|² / |v|²",
+		Series: []figure.Series{measured, theory}}
 }

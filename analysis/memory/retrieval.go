@@ -114,7 +114,8 @@ type retrieving struct {
 	accesses []keyAccess
 }
 
-// keyAccess is a writer or a reader, in the order of the run.
+// keyAccess is one place where the stream is written or read by keys; setOut puts them into the
+// order of the run.
 type keyAccess struct {
 	name    string
 	sites   int // number of sites that have written so far, itself included
@@ -157,7 +158,8 @@ func (r *retrieving) newReaders(site string, m int) []*readSum {
 	if !strings.HasSuffix(site, string(stream.Attention)) {
 		return []*readSum{newReadSum(site, 0, m, writers)}
 	}
-	return []*readSum{newReadSum(site+".q", 0, heads, writers), newReadSum(site+".k", heads, shared, writers), newReadSum(site+".v", heads+shared, shared, writers)}
+	return []*readSum{newReadSum(site+".q", 0, heads, writers), newReadSum(site+".k", heads, shared, writers),
+		newReadSum(site+".v", heads+shared, shared, writers)}
 }
 
 // token adds what one token's readers read.

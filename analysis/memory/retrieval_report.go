@@ -66,7 +66,8 @@ func (r *WriteRetrieval) sharpness() figure.Lines {
 
 // distances draws how much of a write is left, by the number of sites that have written since.
 func (r *WriteRetrieval) distances() figure.Lines {
-	l := figure.NewLines("A site's writes, read back by their own keys", "sites that wrote in between", "|read - y|² / |y|², median", "the model", "if other keys were random")
+	l := figure.NewLines("A site's writes, read back by their own keys", "sites that wrote in between", "|read - y|² / |y|², median", "the model",
+		"if other keys were random")
 	l.LogY, l.Series[0].Marks = true, true
 	for _, d := range r.Distances.Distances {
 		l.Add(float64(d.Distance), d.Error, d.Random)

@@ -113,7 +113,9 @@ func (s *Rescue) Figures() []figure.Figure {
 		}
 	}
 	return []figure.Figure{
-		figure.Heatmap{Title: "Rise of the loss without a row (nats a token)", XLabel: "row", YLabel: "after", Columns: rows, Rows: s.Sites, Values: s.Ablated, Diverging: true},
-		figure.Heatmap{Title: "Share regained when the row is restored after the next site", XLabel: "row", YLabel: "after", Columns: rows, Rows: s.Sites, Values: regained},
+		figure.Heatmap{Title: "Rise of the loss without a row (nats a token)", XLabel: "row", YLabel: "after", Columns: rows, Rows: s.Sites, Values: s.Ablated,
+			Diverging: true},
+		figure.Heatmap{Title: "Share regained when the row is restored after the next site", XLabel: "row", YLabel: "after", Columns: rows, Rows: s.Sites,
+			Values: regained},
 	}
 }

@@ -31,7 +31,8 @@ func NewSymmetric(a *mat.Dense) (s *Symmetric, ok bool) {
 	raw := a.RawMatrix()
 	n := raw.Rows
 	_, exponent := math.Frexp(mat.Norm(a, 1))
-	s = &Symmetric{n: n, a: whole, scale: math.Ldexp(1, exponent), d: make([]float64, n), e: make([]float64, n-1), tau: make([]float64, n-1), reflections: raw.Data}
+	s = &Symmetric{n: n, a: whole, scale: math.Ldexp(1, exponent), d: make([]float64, n), e: make([]float64, n-1), tau: make([]float64, n-1),
+		reflections: raw.Data}
 	a.Scale(1/s.scale, a) // so that squares stay in range
 	work := make([]float64, lapackBlock*n)
 	gonum.Implementation{}.Dsytrd(blas.Lower, n, raw.Data, raw.Stride, s.d, s.e, s.tau, work, len(work))
@@ -86,7 +87,8 @@ func (s *Symmetric) vectors(from, to int) (u *mat.Dense, ok bool) {
 	if s.n > 1 { // Q's reflections leave the first entry alone
 		raw := u.RawMatrix()
 		work := make([]float64, lapackBlock*raw.Cols+(lapackBlock+1)*lapackBlock)
-		gonum.Implementation{}.Dormqr(blas.Left, blas.NoTrans, s.n-1, raw.Cols, s.n-1, s.reflections[s.n:], s.n, s.tau, raw.Data[raw.Stride:], raw.Stride, work, len(work))
+		gonum.Implementation{}.Dormqr(blas.Left, blas.NoTrans, s.n-1, raw.Cols, s.n-1, s.reflections[s.n:], s.n, s.tau, raw.Data[raw.Stride:], raw.Stride, work,
+			len(work))
 	}
 	return u, true
 }

@@ -149,7 +149,8 @@ func (f *fit) logistic(labels []int, penalty float64) (*mat.Dense, []float64, er
 	}
 	problem := optimize.Problem{Func: func(at []float64) float64 { return loss(nil, at) }, Grad: func(gradient, at []float64) { loss(gradient, at) }}
 	tolerance := 1e-6 * float64(len(labels))
-	found, err := optimize.Minimize(problem, make([]float64, (entries+1)*classes), &optimize.Settings{MajorIterations: logisticSteps, GradientThreshold: tolerance}, &optimize.LBFGS{})
+	found, err := optimize.Minimize(problem, make([]float64, (entries+1)*classes),
+		&optimize.Settings{MajorIterations: logisticSteps, GradientThreshold: tolerance}, &optimize.LBFGS{})
 	if found == nil {
 		return nil, nil, errors.Wrap(err, "probe")
 	}

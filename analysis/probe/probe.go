@@ -18,7 +18,7 @@ import (
 
 // Options say how a probe is fitted.
 type Options struct {
-	Method Method `yaml:"method" default:"ridge" choices:"ridge, logistic" help:"fit the probe by <M>: ridge, least squares to 0 and 1 for each class, or logistic, the classes' cross-entropy"`
+	Method Method `yaml:"method" default:"ridge" choices:"ridge, logistic" help:"fit the probe by <M>: ridge (least squares to each class's 0 and 1) or logistic"`
 	Folds  int    `yaml:"folds" default:"5" min:"2" max:"1000" help:"measure on <N> parts of the documents, each read by a probe that was fitted on the others"`
 	Seed   uint64 `yaml:"seed" default:"1" help:"seed the parts and the shuffled labels with <N>"`
 }

@@ -20,9 +20,9 @@ type Ablate struct {
 	Prompt
 	Contrast // by default the mean loss of the next token
 	OverRows
-	With    analysis.Replacement `yaml:"with" default:"zero" choices:"zero, mean, resample" help:"replace what is taken away by <WHAT>: zero or, over several texts, mean or resample"`
+	With    analysis.Replacement `yaml:"with" default:"zero" choices:"zero, mean, resample" help:"replace it by <WHAT>: zero or, over texts, mean or resample"`
 	Restore bool                 `yaml:"restore" help:"of several texts, take all heads away and give back one at a time"`
-	Blocks  bool                 `yaml:"blocks" help:"ablate all that each block, and each sublayer, writes, in turn: over 8 rows of validation text, or as -rows or -prompt say"`
+	Blocks  bool                 `yaml:"blocks" help:"ablate what each block and each sublayer writes, in turn: over 8 rows of text, or as -rows or -prompt say"`
 	Names   []string             `yaml:"names" help:"ablate the activations of name or glob <G>, such as blocks.*.attention.heads, all together; may be repeated; without, all heads and all writers, in turn"`
 	At      cache.At             `yaml:"at" help:"with -names: ablate the entries <AXIS=N,...> alone, such as head=3,token=5"`
 	Top     int                  `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest effects"` // 0: 20
@@ -154,7 +154,8 @@ func (o Ablate) blocks(ctx context.Context, m *Model) (*Report, error) {
 		return nil, err
 	}
 	r := m.NewReport("What blocks are worth", nil)
-	r.part("blocks", "Blocks and sublayers", "All that a sublayer writes to the stream is set to 0, then all that a block writes: how the loss of the next token rises.")(
+	r.part("blocks", "Blocks and sublayers", "All that a sublayer writes to the stream is set to 0, then all that a block writes: how the loss of "+
+		"the next token rises.")(
 		blocks.Ablate(ctx, m.Store, m.Spec, rows, 0))
 	return r, r.err
 }
@@ -199,7 +200,8 @@ func (o Ablate) over(ctx context.Context, m *Model, rows [][]int32) (*Report, er
 	r := m.NewReport("Ablation", nil)
 	text := fmt.Sprintf("What is named is %s at %s of each prompt or row: how the metric changes.", replaced(o.With), cmp.Or(o.entries(), "all tokens"))
 	if o.Restore {
-		text = fmt.Sprintf("The output of every head is %s at all tokens of each prompt or row, and then that of every head but one: how the metric changes with that one.", replaced(o.With))
+		text = fmt.Sprintf("The output of every head is %s at all tokens of each prompt or row, and then that of every head but one: how the metric "+
+			"changes with that one.", replaced(o.With))
 	}
 	r.addAverages("average", "Ablation", text, "change of the "+o.quantity(), averages, o.Top)
 	return r, nil

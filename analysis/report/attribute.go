@@ -16,8 +16,10 @@ type Attribute struct {
 	Prompt
 	Contrast
 	Place
-	Top     int     `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest contributions"`                                                 // 0: 20
-	Prompts Prompts `yaml:"prompts" help:"average over the prompts of <FILE>, each line's text; of a .jsonl, each line's string, or its object's \"prompt\""` // contributions are averaged over them, each to the logit of its own run
+	// 0: 20
+	Top int `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest contributions"`
+	// contributions are averaged over them, each to the logit of its own run
+	Prompts Prompts `yaml:"prompts" help:"average over the prompts of <FILE>, each line's text; of a .jsonl, each line's string, or its object's \"prompt\""`
 }
 
 // Name is attribute.
@@ -158,7 +160,8 @@ func (o Attribute) over(ctx context.Context, m *Model, at place) (*Report, error
 	r, of := m.NewReport("Attribution", nil), averages.Of
 	for _, g := range like {
 		some := &Averages{Prompts: averages.Prompts, Of: of[:len(g.terms)]}
-		r.addAverages(g.name, "What wrote the logits, "+g.by, "Each term's contribution to the logit of each prompt's target.", "contribution to the logit, "+g.by, some, o.Top)
+		r.addAverages(g.name, "What wrote the logits, "+g.by, "Each term's contribution to the logit of each prompt's target.", "contribution to the logit, "+g.by,
+			some, o.Top)
 		of = of[len(g.terms):]
 	}
 	return r, nil

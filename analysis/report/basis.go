@@ -38,7 +38,9 @@ func (o Basis) Run(ctx context.Context, m *Model) (*Report, error) {
 	}
 	r := m.NewReport("Privileged basis", ids)
 	r.part("basis", "Own basis and rotated ones",
-		"In a stream without a privileged basis, entries are distributed along its own directions as along those of a random rotation. A kurtosis below that of rotated copies is no sign of a basis like any other: where few directions hold the outliers, rotations spread them over all (\"across\" shows it).")(analysis.MeasureBasis(ctx, m.Store, m.Spec, ids, o.BasisOptions))
+		"In a stream without a privileged basis, entries are distributed along its own directions as along those of a random rotation. A kurtosis below "+
+			"that of rotated copies is no sign of a basis like any other: where few directions hold the outliers, rotations spread them over all "+
+			"(\"across\" shows it).")(analysis.MeasureBasis(ctx, m.Store, m.Spec, ids, o.BasisOptions))
 	return r, r.err
 }
 

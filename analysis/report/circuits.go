@@ -11,8 +11,9 @@ type Circuits struct {
 	Prompt // used only for streams that mix what was written: their coefficients depend on it
 	Place
 	// Full is nil for true.
-	Full  *bool  `yaml:"full" bare:"true" help:"also compute the circuits from vocabulary to vocabulary; -full=false: do not, for large models (default true)"`
-	Draws int    `yaml:"draws" default:"64" min:"2" max:"1000000" help:"compare scores from token to token with those of <N> heads of each layer, rotated at random"` // 0: 64
+	Full *bool `yaml:"full" bare:"true" help:"also compute the circuits from vocabulary to vocabulary; -full=false: do not, for large models (default true)"`
+	// 0: 64
+	Draws int    `yaml:"draws" default:"64" min:"2" max:"1000000" help:"compare scores from token to token with those of <N> randomly rotated heads of each layer"`
 	Seed  uint64 `yaml:"seed" default:"1" help:"seed these draws with <N>"`
 	Top   int    `yaml:"top" default:"20" min:"1" max:"1000000" help:"list <N> heads, those that copy most first"` // 0: 20
 }

@@ -56,7 +56,8 @@ func (o Directions) Run(ctx context.Context, m *Model) (*Report, error) {
 	r := m.NewReport("Sparse directions", nil)
 	r.Add("directions", "Found, random, principal and own directions",
 		"Features that a model represents one by one would be directions along which most tokens are near 0 and a few far from it.", found)
-	r.Add("examples", "Where they are large", "The tokens, after those before them, at which each of the sparsest directions is largest, in the half of the text that it was not found on.",
+	r.Add("examples", "Where they are large", "The tokens, after those before them, at which each of the sparsest directions is largest, in the half of "+
+		"the text that it was not found on.",
 		newExampleList(m, found, rows, o.Top))
 	return r, nil
 }

@@ -24,7 +24,7 @@ type Export struct {
 	Prompt
 	Texts                // instead of Prompt: a corpus, in folders of shards
 	Names       []string `yaml:"names" help:"take the activations of name or glob <G>, such as blocks.*.attention.heads; may be repeated; without, all"`
-	Safetensors string   `yaml:"safetensors" local:"true" help:"write them to <FILE>, which is replaced if it is there; of -rows, -data or -prompts, to shards in a folder"`
+	Safetensors string   `yaml:"safetensors" local:"true" help:"write them to <FILE>, replacing it; of -rows, -data or -prompts, to shards in a folder"`
 	// NPY is the path of a new folder for files NAME.npy and activations.json or, of a corpus, for
 	// such folders.
 	NPY     string `yaml:"npy" local:"true" help:"write each to NAME.npy in folder <DIR>, which is made"`

@@ -97,7 +97,8 @@ func (o Export) shards(ctx context.Context, m *Model, rows []corpus.Row) (*Corpu
 
 func shardName(shard int) string { return fmt.Sprintf("shard-%05d", shard) }
 
-// wantsNo tells whether nothing is to be written into a folder: it is "", or has the path already.
+// wantsNo tells whether path needs no writing into dir: because there is no dir, or because the
+// path exists.
 func wantsNo(dir, path string) bool {
 	_, err := os.Lstat(path)
 	return dir == "" || err == nil
@@ -122,7 +123,8 @@ func (o Export) plan(store *graph.Store, r *corpus.Reader, rows []corpus.Row) *C
 			size *= n
 		}
 		perToken += size
-		c.Activations = append(c.Activations, ExportedActivation{Name: a.Name, Axes: append([]string{graph.TokenAxis}, a.Axes...), Shape: append([]int{c.Tokens}, a.Shape...)})
+		c.Activations = append(c.Activations, ExportedActivation{Name: a.Name, Axes: append([]string{graph.TokenAxis}, a.Axes...),
+			Shape: append([]int{c.Tokens}, a.Shape...)})
 	}
 	const bytes = 4 // of a number
 	c.Bytes = c.Tokens * perToken * bytes
@@ -133,7 +135,8 @@ func (o Export) plan(store *graph.Store, r *corpus.Reader, rows []corpus.Row) *C
 
 // summary says how much is written.
 func (c *Corpus) summary() string {
-	return fmt.Sprintf("%d activations of %s tokens in %s rows take %s in %d shards", len(c.Activations), figure.Thousands(int64(c.Tokens)), figure.Thousands(int64(c.Rows)), graph.FormatBytes(c.Bytes), c.Shards)
+	return fmt.Sprintf("%d activations of %s tokens in %s rows take %s in %d shards", len(c.Activations), figure.Thousands(int64(c.Tokens)),
+		figure.Thousands(int64(c.Rows)), graph.FormatBytes(c.Bytes), c.Shards)
 }
 
 // read runs the model on the rows of a shard and returns its arrays.

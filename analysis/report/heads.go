@@ -14,7 +14,7 @@ import (
 type Heads struct {
 	Prompt // whose attention is shown; of a model without tokenizer by default the first random row
 	Place
-	Period int    `yaml:"period" min:"0" max:"1000000" help:"use rows of <N> random tokens that are repeated once; 0: 32, or as many as the model has positions for"`
+	Period int    `yaml:"period" min:"0" max:"1000000" help:"use rows of <N> random tokens, repeated once; 0: 32, or as many as the model has positions for"`
 	Rows   int    `yaml:"rows" default:"4" min:"1" max:"1000000" help:"average over <N> rows of random tokens"` // 0: 4
 	Seed   uint64 `yaml:"seed" default:"1" help:"seed the random tokens with <N>"`
 }
@@ -65,7 +65,8 @@ func (o Heads) Run(ctx context.Context, m *Model) (*Report, error) {
 	}
 	r := m.NewReport("Heads", ids)
 	r.Add("scores", "Induction heads",
-		"On random tokens that repeat, an induction head attends to what followed this token the last time; a previous-token head, below it, to the token before.", scores)
+		"On random tokens that repeat, an induction head attends to what followed this token the last time; a previous-token head, below it, to the token before.",
+		scores)
 	if at.one() {
 		return r, r.addTensorProduct(m, ids, at)
 	}
@@ -97,7 +98,8 @@ func (r *Report) addTensorProduct(m *Model, ids []int32, at place) error {
 		return err
 	}
 	p := r.Add("tensor-product", product.Name()+" as a tensor product",
-		"With its attention pattern A fixed, a head is the linear map A ⊗ W_OV: A moves between tokens, W_OV between entries of the stream. It equals what the head wrote.", product)
+		"With its attention pattern A fixed, a head is the linear map A ⊗ W_OV: A moves between tokens, W_OV between entries of the stream. It equals "+
+			"what the head wrote.", product)
 	p.LabelTokens(m, ids)
 	for i, row := range p.Table.Rows {
 		row[1] = m.word(int(ids[i]))

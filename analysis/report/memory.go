@@ -57,7 +57,8 @@ func (o Memory) Run(ctx context.Context, m *Model) (*Report, error) {
 			return nil, err
 		}
 	}
-	r.part("memory", "Random pairs in one matrix", "Pairs of a key and a value are stored as outer products and read back: the relative squared error against the number of pairs.")(
+	r.part("memory", "Random pairs in one matrix", "Pairs of a key and a value are stored as outer products and read back: the relative squared error "+
+		"against the number of pairs.")(
 		memory.Try(ctx, memory.Options{Dk: keys.Dk, Dv: m.Spec.StreamSize() / keys.Dk, Seeds: o.Seeds, Seed: o.Seed}))
 	return r, r.err
 }
@@ -83,7 +84,8 @@ func (r *Report) addRetrieval(m *Model, ids []int32, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	r.Add("retrieval", "What readers get of each write", "A read is attention over the earlier writes of the token, r X = sum of (r . w_i) y_i, with weights that are not normalised.", got)
+	r.Add("retrieval", "What readers get of each write", "A read is attention over the earlier writes of the token, r X = sum of (r . w_i) y_i, with "+
+		"weights that are not normalised.", got)
 	r.Add("distance", "Writes with distance", "What is left of a site's writes after others have written.", got.Distances)
 	return nil
 }

@@ -64,10 +64,12 @@ func (o Mixing) Run(ctx context.Context, m *Model) (*Report, error) {
 	}
 	r.addDepth(m, now, ids)
 	if sources, err := mixing.AblateSources(ctx, m.Store, m.Spec, ids); !errors.Is(err, mixing.ErrNone) {
-		r.part("sources", "What a source is worth", "A source's weight is set to 0 in all sums over depth, the others left as they are; then one reader alone keeps it. What the loss regains is what that reader needs of it.")(sources, err)
+		r.part("sources", "What a source is worth", "A source's weight is set to 0 in all sums over depth, the others left as they are; then one reader "+
+			"alone keeps it. What the loss regains is what that reader needs of it.")(sources, err)
 	}
 	if rescue, err := mixing.AblateRows(ctx, m.Store, m.Spec, ids); !errors.Is(err, mixing.ErrNone) {
-		r.part("rescue", "What a row holds", "A row is set to 0 after a site, and restored after the next one. The share of the rise that goes away then is what only this row held.")(rescue, err)
+		r.part("rescue", "What a row holds", "A row is set to 0 after a site, and restored after the next one. The share of the rise that goes away then is "+
+			"what only this row held.")(rescue, err)
 	}
 	return r, r.err
 }
@@ -86,7 +88,8 @@ func (r *Report) addDepth(m *Model, now *mixing.Coefficients, ids []int32) {
 	text := "Each reader's weights of what was written before it, averaged over tokens, and how much tokens differ in them."
 	depth, err := now.Depth(), error(nil)
 	if depth == nil {
-		text = "How much of what each source wrote is in what each reader reads: the product of the coefficients on the way, averaged over tokens, and how much tokens differ in it."
+		text = "How much of what each source wrote is in what each reader reads: the product of the coefficients on the way, averaged over tokens, and how " +
+			"much tokens differ in it."
 		if depth, err = mixing.Reach(m.Store, m.Spec, ids); errors.Is(err, mixing.ErrNone) {
 			return
 		}

@@ -46,7 +46,8 @@ func (m *Model) about() string {
 	if c.Depth() > c.Layers {
 		loop = fmt.Sprintf(" (%d deep: blocks %d to %d %d times)", c.Depth(), c.LoopBegin, c.LoopEnd-1, c.Loops)
 	}
-	return fmt.Sprintf("%s: %s stream, %s, %d layers%s of %d heads", m.Name, c.Stream.Name(), strings.Join(models.Sizes(c.Stream), " "), c.Layers, loop, c.HeadCount())
+	return fmt.Sprintf("%s: %s stream, %s, %d layers%s of %d heads", m.Name, c.Stream.Name(), strings.Join(models.Sizes(c.Stream), " "), c.Layers, loop,
+		c.HeadCount())
 }
 
 // run runs the model once on one row of ids and keeps activations, names or globs.

@@ -79,7 +79,8 @@ func Over(ctx context.Context, zoo models.Zoo, run string, a Analysis, dir strin
 	return f.report(now.Steps)
 }
 
-// toFollow returns an analysis as Followed, or an error that lists those that are.
+// toFollow returns the analysis as a Followed, or an error that lists the analyses that can be
+// followed.
 func toFollow(zoo models.Zoo, a Analysis) (Followed, error) {
 	if followed, ok := a.(Followed); ok {
 		return followed, nil

@@ -20,10 +20,10 @@ import (
 // which run activations are put into which other.
 type Patch struct {
 	Prompt              // the clean prompt
-	Corrupt    string   `yaml:"corrupt" help:"patch into the run on <TEXT>, of as many tokens as -prompt; without, and without -prompt, on another form of the default prompt"`
+	Corrupt    string   `yaml:"corrupt" help:"patch into the run on <TEXT>, of as many tokens as -prompt; without both, on another form of the default prompt"`
 	CorruptIDs data.IDs `yaml:"corrupt_ids" help:"patch into the run on token ids <1,2,3>, as many as -ids"`
 	// Method is PatchActivation where it is "".
-	Method   PatchMethod `yaml:"method" default:"activation" choices:"activation, attribution" help:"find effects by <M>: activation, a run each, or attribution, all to first order by one gradient"`
+	Method   PatchMethod `yaml:"method" default:"activation" choices:"activation, attribution" help:"find effects by <M>: runs (activation) or a gradient"`
 	Names    []string    `yaml:"names" help:"patch the activations of name or glob <G>, such as blocks.*.feedforward.write or blocks.2.attention.q, token by token, instead of the stream; may be repeated"`
 	Contrast             // Target: by default the likeliest answer to Prompt; Against: that to the corrupt prompt
 	Top      int         `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest effects"` // 0: 20

@@ -40,6 +40,7 @@ func (o Paths) Run(ctx context.Context, m *Model) (*Report, error) {
 	}
 	r := m.NewReport("Path expansion", one)
 	r.part("paths", "Paths by their length",
-		"With the patterns of attention held, a model is a sum over paths through its sublayers. Order by order, longer paths are added: how far the loss falls is what they are worth (Elhage et al. 2021).")(analysis.MeasurePaths(ctx, m.Store, m.Spec, rows, o.PathOptions))
+		"With the patterns of attention held, a model is a sum over paths through its sublayers. Order by order, longer paths are added: how far the loss "+
+			"falls is what they are worth (Elhage et al. 2021).")(analysis.MeasurePaths(ctx, m.Store, m.Spec, rows, o.PathOptions))
 	return r, r.err
 }

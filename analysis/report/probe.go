@@ -25,9 +25,9 @@ import (
 type Probe struct {
 	Texts           // by default 64 rows of validation text
 	Names  []string `yaml:"names" help:"probe the activations of name or glob <G>; may be repeated; without, the stream after each block"`
-	Offset int      `yaml:"offset" min:"-1000000" max:"1000000" help:"read the class of the token <N> after the one whose activation is probed; below 0: before it"`
+	Offset int      `yaml:"offset" min:"-1000000" max:"1000000" help:"read the class of the token <N> after the one that is probed; below 0: before it"`
 	// Labels are classes of tokens instead of those that their texts have; as a flag a file.
-	Labels Labels `yaml:"labels" help:"read the labels of <FILE>, lines ROW,POSITION,LABEL as export numbers tokens, instead of the classes of texts; tokens without a line are left out"`
+	Labels Labels `yaml:"labels" help:"read the labels of <FILE>, lines ROW,POSITION,LABEL as export numbers tokens; tokens without a line are left out"`
 	probe.Options
 }
 
@@ -154,7 +154,8 @@ func (o Probe) Run(ctx context.Context, m *Model) (*Report, error) {
 		}
 		parts = append(parts, part)
 	}
-	report.Add("probes", "Whole activations", "How often a linear probe finds the class of a token of a document that it was not fitted on. embedding.out is the token itself.", whole)
+	report.Add("probes", "Whole activations", "How often a linear probe finds the class of a token of a document that it was not fitted on. "+
+		"embedding.out is the token itself.", whole)
 	for k, part := range parts {
 		report.Add(fmt.Sprintf("part-%d", k), "Part by part", "The same, by the entries of one part alone.", part)
 	}
@@ -187,7 +188,8 @@ func defaultNames(m *Model) []string {
 
 // read runs the model and returns the tokens that have a class, with their rows, the classes' names
 // and the activations [tokens, entries].
-func (o Probe) read(ctx context.Context, m *Model, r *corpus.Reader, rows []corpus.Row) (d probe.Data, ofRows []int32, classes []string, values [][]float64, err error) {
+func (o Probe) read(ctx context.Context, m *Model, r *corpus.Reader, rows []corpus.Row) (d probe.Data, ofRows []int32, classes []string, values [][]float64,
+	err error) {
 	values = make([][]float64, len(r.Tokens))
 	for i, row := range rows {
 		all, err := r.Row(i)
@@ -241,8 +243,10 @@ func (o Probe) class(m *Model, row, t int, ids []int32) string {
 
 // Table lists the probes.
 func (p *probed) Table() figure.Table {
-	t := figure.NewTable(fmt.Sprintf("%s, of %d classes, over %d tokens", p.title, len(p.Classes), p.Tokens), "lrrlrl", "what", "entries", "accuracy", "95% interval", "by chance", "lowest to highest")
-	t.Note = "Means over documents of the share of tokens whose class is found; intervals by the bootstrap over documents.\nby chance: for labels shuffled within documents, 20 times. Classes: " + strings.Join(p.Classes, ", ") + "."
+	t := figure.NewTable(fmt.Sprintf("%s, of %d classes, over %d tokens", p.title, len(p.Classes), p.Tokens), "lrrlrl", "what", "entries", "accuracy",
+		"95% interval", "by chance", "lowest to highest")
+	t.Note = "Means over documents of the share of tokens whose class is found; intervals by the bootstrap over documents.\nby chance: for labels " +
+		"shuffled within documents, 20 times. Classes: " + strings.Join(p.Classes, ", ") + "."
 	for _, x := range p.Probes {
 		between := func(i probe.Interval) string { return fmt.Sprintf("%.3f to %.3f", i.Low, i.High) }
 		t.Row(x.Name, x.Entries, x.Accuracy.Mean, between(x.Accuracy), x.Chance.Mean, between(x.Chance))

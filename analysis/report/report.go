@@ -66,7 +66,8 @@ func (m *Model) NewReport(title string, ids []int32) *Report {
 	r := New(title, m.about())
 	r.Checkpoint, r.Stream, r.Tokens = m.Name, m.Spec.Stream.Name(), m.tokens(ids)
 	if len(ids) > m.Spec.Seq {
-		r.About += fmt.Sprintf("; the prompt has %d tokens, more than the %d of the rows that the model was trained on: positions after those are new to it", len(ids), m.Spec.Seq)
+		r.About += fmt.Sprintf("; the prompt has %d tokens, more than the %d of the rows that the model was trained on: positions after those are new to it",
+			len(ids), m.Spec.Seq)
 	}
 	return r
 }

@@ -46,12 +46,14 @@ func (o Rotation) Run(ctx context.Context, m *Model) (*Report, error) {
 		return nil, err
 	}
 	r := m.NewReport("Rotation of the stream", ids)
-	r.part("rotation", "Rotations folded into the weights", "How far the logits move when the stream is rotated and the weights with it: not at all but for rounding, unless something has a basis of its own.")(analysis.MeasureRotation(ctx, m.Store, m.Spec, ids, o.RotationReportOptions))
+	r.part("rotation", "Rotations folded into the weights", "How far the logits move when the stream is rotated and the weights with it: not at all but "+
+		"for rounding, unless something has a basis of its own.")(analysis.MeasureRotation(ctx, m.Store, m.Spec, ids, o.RotationReportOptions))
 	if o.Steps == 0 || r.err != nil {
 		return r, r.err
 	}
 	ids = ids[:min(len(ids), optimizerTokens)]
-	r.part("optimizers", "Optimizers", fmt.Sprintf("A model without what breaks the invariance and a rotated copy are trained on the same %d tokens. Under plain gradient descent they stay each other's rotation; coordinate-wise optimizers make a basis special.", len(ids)-1))(
+	r.part("optimizers", "Optimizers", fmt.Sprintf("A model without what breaks the invariance and a rotated copy are trained on the same %d tokens. "+
+		"Under plain gradient descent they stay each other's rotation; coordinate-wise optimizers make a basis special.", len(ids)-1))(
 		analysis.CompareOptimizers(ctx, m.Store, m.Spec, ids, analysis.OptimizerOptions{RotationOptions: analysis.RotationOptions{Seed: o.Seed}, Steps: o.Steps}))
 	return r, r.err
 }

@@ -32,7 +32,7 @@ type Steer struct {
 	Activation  string   `yaml:"name" help:"add to activation <NAME>; without, the stream after the attention of the middle block"`
 	At          cache.At `yaml:"at" help:"add to the entries <AXIS=N,...> of each token alone, such as head=3"`
 	Scale       float64  `yaml:"scale" default:"1" help:"add <S> times the direction, to every token; below 0: the other way"`
-	Relative    bool     `yaml:"relative" help:"make the direction as long as what it is added to is on average over the prompt's tokens, so that -scale 0.5 adds half of its norm"`
+	Relative    bool     `yaml:"relative" help:"make the direction as long as what it is added to, on average over the prompt: -scale 0.5 adds half of it"`
 	Tokens      int      `yaml:"tokens" default:"40" min:"1" max:"1000000" help:"continue the prompt by <N> tokens"` // 0: 40
 	Temperature float64  `yaml:"temperature" min:"0" help:"divide the logits by <T> before a token is drawn; 0: the likeliest tokens"`
 	Seed        uint64   `yaml:"seed" default:"1" help:"seed the draws with <N>"`
@@ -221,7 +221,8 @@ func (o Steer) texts(ctx context.Context, m *Model, ids []int32, axes []string, 
 
 // Table is both texts.
 func (s *Steering) Table() figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("%s plus %g times a direction of norm %.4g (its own is %.4g on average)", s.Activation, s.Scale, s.Norm, s.Mean), Header: []string{"run", "text"}}
+	t := figure.Table{Title: fmt.Sprintf("%s plus %g times a direction of norm %.4g (its own is %.4g on average)", s.Activation, s.Scale, s.Norm, s.Mean),
+		Header: []string{"run", "text"}}
 	t.Row("untouched", s.Texts[0])
 	t.Row("steered", s.Texts[1])
 	return t

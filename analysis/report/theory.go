@@ -13,7 +13,7 @@ import (
 // Theory computes the RMT paper's tables and figures from its formulas. Its fields say which models
 // are counted besides the paper's own.
 type Theory struct {
-	Configs []string   `yaml:"config" local:"true" help:"count the parameters and FLOPs of run config <F> (a file, or a built-in one's name), too, in Table 7; may be repeated"`
+	Configs []string   `yaml:"config" local:"true" help:"count parameters and FLOPs of run config <F>, a file or a built-in one, in Table 7, too; may be repeated"`
 	Seed    uint64     `yaml:"seed" default:"1" help:"seed the Monte-Carlo runs with <N>"`
 	zoo     models.Zoo // of the configs
 }

@@ -13,11 +13,12 @@ import (
 
 // Tuned says whether to look through a tuned lens, too.
 type Tuned struct {
-	Train  bool     `yaml:"tuned" help:"train a tuned lens, too, and look through it"`
-	File   string   `yaml:"tuned_file" local:"true" help:"look through the tuned lens of <FILE>, tuned-lens.safetensors of an -out folder, too"`
-	Data   []string `yaml:"data" local:"true" help:"train -tuned on text <FILE> or a folder of token shards; may be repeated; without, the run's validation text"`
-	Tokens int      `yaml:"tuned_tokens" default:"8192" min:"2" max:"1000000" help:"train -tuned on at most <N> tokens, of which it keeps a fifth to be measured on"` // 0: 8192
-	Steps  int      `yaml:"tuned_steps" default:"200" min:"1" max:"1000000" help:"train -tuned for <N> steps of 512 tokens"`                                          // 0: 200
+	Train bool     `yaml:"tuned" help:"train a tuned lens, too, and look through it"`
+	File  string   `yaml:"tuned_file" local:"true" help:"look through the tuned lens of <FILE>, tuned-lens.safetensors of an -out folder, too"`
+	Data  []string `yaml:"data" local:"true" help:"train -tuned on text <FILE> or a folder of token shards; may be repeated; without, the run's validation text"`
+	// 0: 8192
+	Tokens int `yaml:"tuned_tokens" default:"8192" min:"2" max:"1000000" help:"train -tuned on at most <N> tokens, of which it keeps a fifth to be measured on"`
+	Steps  int `yaml:"tuned_steps" default:"200" min:"1" max:"1000000" help:"train -tuned for <N> steps of 512 tokens"` // 0: 200
 }
 
 // add adds what the tuned lens shows, and how near it is to the model's own distribution.
@@ -27,7 +28,8 @@ func (o Tuned) add(ctx context.Context, r *Report, m *Model, d *analysis.Decompo
 		return err
 	}
 	d = d.Tuned(lens)
-	r.part("tuned", "Tuned lens, at one token", "What the tuned lens reads after each writer: an affine map for each, trained to say what the model says at its end.")(
+	r.part("tuned", "Tuned lens, at one token", "What the tuned lens reads after each writer: an affine map for each, trained to say what the "+
+		"model says at its end.")(
 		m.lens(d, a, "tuned lens"))
 	r.part("tuned-map", "Tuned lens, at every token", "The probability of each token's true successor, read out after each writer through the tuned lens.")(
 		d.LensMap()).LabelTokens(m, ids)
@@ -57,7 +59,8 @@ func (o Tuned) lens(ctx context.Context, r *Report, m *Model) (*analysis.TunedLe
 	if err != nil {
 		return nil, err
 	}
-	r.Add("tuned-fit", "How near the lenses are to the end", "The divergence of what a lens reads from what the model says at its end, on text that the tuned lens was not trained on.", fit)
+	r.Add("tuned-fit", "How near the lenses are to the end", "The divergence of what a lens reads from what the model says at its end, on text that the "+
+		"tuned lens was not trained on.", fit)
 	r.files = append(r.files, file{TunedFile, func(path string) error { return writeTuned(path, lens) }})
 	return lens, nil
 }
@@ -110,7 +113,8 @@ func readTuned(path string, m *Model) (*analysis.TunedLens, error) {
 			}
 			data, ok := stored.Data.([]float32)
 			if !ok || len(data) != len(to) {
-				return nil, errors.Errorf("tuned-file: %s: %s: want %d float32, of a model of %d features, got %v %s", path, stored.Name, len(to), m.Spec.Features(), stored.Shape, stored.DType())
+				return nil, errors.Errorf("tuned-file: %s: %s: want %d float32, of a model of %d features, got %v %s", path, stored.Name, len(to), m.Spec.Features(),
+					stored.Shape, stored.DType())
 			}
 			for i, v := range data {
 				to[i] = float64(v)

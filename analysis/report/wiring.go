@@ -46,10 +46,12 @@ func (o Wiring) Run(ctx context.Context, m *Model) (*Report, error) {
 		return nil, err
 	}
 	if o.From != "" {
-		r.part("weights", "Virtual weights", "What one site writes and another reads are connected through the stream by the product of their weights.")(analysis.Connect(m.Store, m.Spec, o.From, o.To, run))
+		r.part("weights", "Virtual weights", "What one site writes and another reads are connected through the stream by the product of their weights.")(
+			analysis.Connect(m.Store, m.Spec, o.From, o.To, run))
 		return r, r.err
 	}
 	o.WiringOptions.Run = run
-	r.part("wiring", "Who writes, who reads", "Rows in the order of the run, from the top; letters say as what a head reads it: query, key or value. An edge is a virtual weight that random weights hardly ever have.")(analysis.Wire(ctx, m.Store, m.Spec, o.WiringOptions))
+	r.part("wiring", "Who writes, who reads", "Rows in the order of the run, from the top; letters say as what a head reads it: query, key or value. An "+
+		"edge is a virtual weight that random weights hardly ever have.")(analysis.Wire(ctx, m.Store, m.Spec, o.WiringOptions))
 	return r, r.err
 }

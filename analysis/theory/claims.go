@@ -87,7 +87,8 @@ func (n *counter) pairClaims() []Claim {
 		fewer = append(fewer, relative(outsideTables(transformer), outsideTables(rmt)))
 	}
 	return []Claim{
-		{"the RMT's stream against the transformer's, smallest of four pairs", "section 4.2", "ratio", 2.5, slices.Min(streams), fmt.Sprintf("a bound that holds: %.3g, %.3g, %.3g, %.3g", streams[0], streams[1], streams[2], streams[3])},
+		{"the RMT's stream against the transformer's, smallest of four pairs", "section 4.2", "ratio", 2.5, slices.Min(streams),
+			fmt.Sprintf("a bound that holds: %.3g, %.3g, %.3g, %.3g", streams[0], streams[1], streams[2], streams[3])},
 		{"the RMT's stream against the transformer's, largest", "section 4.2", "ratio", 4, slices.Max(streams), "as computed"},
 		{"parameters outside the tables, the pair that differs least", "section 4.2", "share", -0.33, slices.Max(fewer), "as computed"},
 		{"parameters outside the tables, the pair that differs most", "section 4.2", "share", -0.33, slices.Min(fewer), "as computed"},
@@ -104,7 +105,8 @@ func outsideTables(c models.Spec) int { return c.Cost().Parameters - c.Cost().Em
 func (n *counter) keyClaims(seq int) []Claim {
 	small, large := n.count("rmt-134m", map[string]int{"seq": seq, "stream.dk": 6}), n.count("rmt-134m", map[string]int{"seq": seq, "stream.dk": 64})
 	return []Claim{
-		{"parameters with Dk 64 against Dk 6", "section 4.4", "share", 0.01, relative(small.Parameters.Corrected, large.Parameters.Corrected), "a bound that holds, with norm gains too: " + percent(relative(small.Parameters.Exact, large.Parameters.Exact))},
+		{"parameters with Dk 64 against Dk 6", "section 4.4", "share", 0.01, relative(small.Parameters.Corrected, large.Parameters.Corrected),
+			"a bound that holds, with norm gains too: " + percent(relative(small.Parameters.Exact, large.Parameters.Exact))},
 		{"FLOPs with Dk 64 against Dk 6", "section 4.4", "share", 0.01, relative(small.FLOPs.Corrected, large.FLOPs.Corrected),
 			"a bound that is too low: " + percent(relative(small.FLOPs.Printed, large.FLOPs.Printed)) + " by Table 7 as printed"},
 		{"parameters of the series, smallest", "appendix C.3", "parameters", 135e6, float64(small.Parameters.Exact), "rounded up"},

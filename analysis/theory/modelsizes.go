@@ -72,4 +72,5 @@ func (s modelSizes) Table() figure.Table {
 }
 
 // modelSizesNotes says what is printed and what the counts leave out.
-const modelSizesNotes = "printed: by the paper, 160 and 260 rounded to tens; all other columns are computed. corrected: two vocabulary tables, no norm gains, positions in the RMT only. exact: all parameters. Vocabulary 50257, rows of 512 tokens."
+const modelSizesNotes = "printed: by the paper, 160 and 260 rounded to tens; all other columns are computed. corrected: two vocabulary tables, no " +
+	"norm gains, positions in the RMT only. exact: all parameters. Vocabulary 50257, rows of 512 tokens."

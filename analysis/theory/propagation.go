@@ -85,7 +85,8 @@ func NewPropagation(setting Setting, trials int, seed uint64) (Propagation, erro
 	for _, a := range attentionOperations(mediumSizes()) {
 		for _, pass := range []string{passForward, passBackward, passWeights} {
 			estimate := a.operation.simulate(pass, setting, trials, seed+label(a.model+a.purpose), normal)
-			table.Comparisons = append(table.Comparisons, Comparison{a.model, a.purpose, a.operation, pass, a.formula(pass), a.operation.closedForm(pass, setting), estimate})
+			table.Comparisons = append(table.Comparisons,
+				Comparison{a.model, a.purpose, a.operation, pass, a.formula(pass), a.operation.closedForm(pass, setting), estimate})
 		}
 	}
 	return table, nil
@@ -100,7 +101,8 @@ func PropagationSetting() Setting {
 // Table has a row for each operation and pass: closed form, estimate, deviation in standard errors.
 func (p Propagation) Table() figure.Table {
 	t := figure.NewTable("Table 1: moments through retrieval and storage, closed form and Monte-Carlo", "rllllrrrrrr",
-		"no.", "model", "operation", "pass", "formula of the variance", "mean", "estimated mean", "deviation of the mean", "variance", "estimated variance", "deviation of the variance")
+		"no.", "model", "operation", "pass", "formula of the variance", "mean", "estimated mean", "deviation of the mean", "variance", "estimated variance",
+		"deviation of the variance")
 	for i, c := range p.Comparisons {
 		mean, variance := c.Deviations()
 		t.Row(
@@ -114,9 +116,11 @@ func (p Propagation) Table() figure.Table {
 
 // propagationNotes states the assumptions.
 func propagationNotes() string {
-	return "Forward and backward hold for independent weights w of mean 0 that do not depend on what they multiply, whose entries may depend on each other in any way. The paper prints these two, the backward one with mean(g) = 0.\n\n" +
+	return "Forward and backward hold for independent weights w of mean 0 that do not depend on what they multiply, whose entries may depend on each " +
+		"other in any way. The paper prints these two, the backward one with mean(g) = 0.\n\n" +
 		"The gradients of the weights (not in the paper) hold for one token, with independent entries and a gradient that does not depend on the input.\n\n" +
-		"deviation: (estimate - closed form) / standard error. Estimates are followed by their standard errors. Inputs: " + PropagationSetting().text() + ". Sizes: those of rmt-305m and transformer-405m."
+		"deviation: (estimate - closed form) / standard error. Estimates are followed by their standard errors. Inputs: " + PropagationSetting().text() +
+		". Sizes: those of rmt-305m and transformer-405m."
 }
 
 func (s Setting) text() string {

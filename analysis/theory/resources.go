@@ -16,7 +16,7 @@ type Part struct {
 	PaperFLOPs      int    `json:"paper_flops"`      // forward, a token, as the paper counts
 }
 
-// Counts are a total in four ways, or what follows from one.
+// Counts holds a total as counted in four ways, or a number computed from each of the four.
 type Counts[N int | float64] struct {
 	Printed N `json:"printed"` // by Table 7's totals as printed
 	// Implied is the count from which the paper's other tables follow: its FLOPs agree with Tables
@@ -231,9 +231,13 @@ func (t ResourceTable) Table() figure.Table {
 }
 
 // resourceTableNotes says how the two ways of counting differ.
-const resourceTableNotes = "paper's count: look-ups are products with one-hot vectors, attention sees all N tokens; no norm gains, no positions of the transformer. exact: look-ups cost nothing, attention sees the (N+1)/2 tokens that are there on average; it is what models.Spec.Cost counts.\n\n" +
-	"The printed totals count the vocabulary's parameters once, though embedding and unembedding are two tables; give the RMT's keys as 2 R Dk (3L+1) parameters where the list sums to 3 R Dk (2L+1), and 6 R Dk Dv (1+L) FLOPs where (1+2L) is meant; and print 4 V for the transformer's vocabulary where 4 V D is meant. The RMT's, 4 V R Dv, is printed right.\n\n" +
-	"implied by other tables: the FLOPs of Tables 3 and 4 follow from the printed totals with 4 V R for the RMT's vocabulary, with its positions and without the softmax; the sizes of Tables 8 and 9 from two vocabulary tables."
+const resourceTableNotes = "paper's count: look-ups are products with one-hot vectors, attention sees all N tokens; no norm gains, no positions of " +
+	"the transformer. exact: look-ups cost nothing, attention sees the (N+1)/2 tokens that are there on average; it is what models.Spec.Cost counts.\n\n" +
+	"The printed totals count the vocabulary's parameters once, though embedding and unembedding are two tables; give the RMT's keys as 2 R Dk (3L+1) " +
+	"parameters where the list sums to 3 R Dk (2L+1), and 6 R Dk Dv (1+L) FLOPs where (1+2L) is meant; and print 4 V for the transformer's vocabulary " +
+	"where 4 V D is meant. The RMT's, 4 V R Dv, is printed right.\n\n" +
+	"implied by other tables: the FLOPs of Tables 3 and 4 follow from the printed totals with 4 V R for the RMT's vocabulary, with its positions and " +
+	"without the softmax; the sizes of Tables 8 and 9 from two vocabulary tables."
 
 // Figures shows the FLOPs by the four counts.
 func (t ResourceTable) Figures() []figure.Figure {

@@ -106,7 +106,8 @@ func (s Scaling) Table() figure.Table {
 }
 
 // scalingNotes says what is held.
-const scalingNotes = "The RMT grows by Dk. It is not quite flat: a step of Dk adds 3 R (2L+1) entries of keys and (2L+1) Dv of norm gains, and 6 R Dv (2L+1) FLOPs a token."
+const scalingNotes = "The RMT grows by Dk. It is not quite flat: a step of Dk adds 3 R (2L+1) entries of keys and (2L+1) Dv of norm gains, and 6 R Dv " +
+	"(2L+1) FLOPs a token."
 
 // Figures returns the two panels: parameters and FLOPs.
 func (s Scaling) Figures() []figure.Figure {

@@ -84,7 +84,8 @@ func sizedDv(millions float64, c models.Spec) float64 {
 // Table has a row for each RMT.
 func (s Shapes) Table() figure.Table {
 	t := figure.NewTable("Table 9: shapes of the RMT's streams", "lrrrrrrrrrrrrr",
-		"model", "printed, M", "L", "R", "FF", "printed Dk", "printed Dv", "parameters as printed, M", "Dv by the printed size", "Dk", "Dv", "Dk Dv", "R Dv", "parameters, M")
+		"model", "printed, M", "L", "R", "FF", "printed Dk", "printed Dv", "parameters as printed, M", "Dv by the printed size", "Dk", "Dv", "Dk Dv", "R Dv",
+		"parameters, M")
 	for _, m := range s.Shapes {
 		t.Row(
 			m.Model, fmt.Sprintf("%.0f", m.Paper), m.Layers, m.Rank, m.FF,
@@ -96,4 +97,5 @@ func (s Shapes) Table() figure.Table {
 }
 
 // shapesNotes says what is printed.
-const shapesNotes = "In the rows of 206M and 305M the column Dk holds R Dv, and the column Dv holds Dk. Dv by the printed size: at which the paper's count, with the right Dk, rounds to the printed number of parameters."
+const shapesNotes = "In the rows of 206M and 305M the column Dk holds R Dv, and the column Dv holds Dk. Dv by the printed size: at which the paper's " +
+	"count, with the right Dk, rounds to the printed number of parameters."

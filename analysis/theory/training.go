@@ -114,7 +114,8 @@ func relative[N int | float64](a, b N) float64 { return float64(b)/float64(a) - 
 // Table has a row for each run and each comparison.
 func (t TrainingFLOPs) Table() figure.Table {
 	table := figure.NewTable("Tables 3 and 4: training FLOPs", "llrrrrrrrr",
-		"run", "model", "steps", "tokens, billions", "FLOPs in print", "as Table 7 prints", "as the printed totals imply", "corrected", "exact", "steps that the printed number allows")
+		"run", "model", "steps", "tokens, billions", "FLOPs in print", "as Table 7 prints", "as the printed totals imply", "corrected", "exact",
+		"steps that the printed number allows")
 	for _, r := range t.Runs {
 		table.Row(
 			r.Name, r.Model, r.Steps, fmt.Sprintf("%.3f", float64(r.Tokens)/1e9), power(r.Paper),
@@ -131,7 +132,11 @@ func (t TrainingFLOPs) Table() figure.Table {
 }
 
 // trainingFLOPsNotes says where inputs and formulas come from.
-const trainingFLOPsNotes = "as Table 7 prints: its totals, with 4 V for the transformer's vocabulary (4 V D is meant), 4 V R Dv for the RMT's (right), (1+L) for (1+2L) in the RMT's keys, and the softmax. as the printed totals imply: the same with 4 V R for the RMT's vocabulary, with its positions and without the softmax, from which the FLOPs of Tables 3 and 4 follow. With the softmax and without positions they would be 8.44e18 and 4.96e18, and no number of steps would give the FLOPs of both models. corrected: all put right, look-ups counted as products, attention over all tokens, as the paper counts. exact: as our models run, look-ups free, causal attention at its half.\n\n" +
+const trainingFLOPsNotes = "as Table 7 prints: its totals, with 4 V for the transformer's vocabulary (4 V D is meant), 4 V R Dv for the RMT's " +
+	"(right), (1+L) for (1+2L) in the RMT's keys, and the softmax. as the printed totals imply: the same with 4 V R for the RMT's vocabulary, with its " +
+	"positions and without the softmax, from which the FLOPs of Tables 3 and 4 follow. With the softmax and without positions they would be 8.44e18 and " +
+	"4.96e18, and no number of steps would give the FLOPs of both models. corrected: all put right, look-ups counted as products, attention over all " +
+	"tokens, as the paper counts. exact: as our models run, look-ups free, causal attention at its half.\n\n" +
 	"Steps are inferred: those at which the implied totals give the printed FLOPs, with the batches of 256 x 512 tokens that Tables 8 and 9 print."
 
 // Figures shows the runs' FLOPs as printed and corrected.

@@ -105,7 +105,8 @@ func (x XavierGains) Table() figure.Table {
 }
 
 // xavierGainsNotes says what the columns are.
-const xavierGainsNotes = "paper: as printed. exact: the closed form at the sizes of rmt-305m and transformer-405m. as read: the closed form at the sizes that give the printed number.\n\n" +
+const xavierGainsNotes = "paper: as printed. exact: the closed form at the sizes of rmt-305m and transformer-405m. as read: the closed form at the " +
+	"sizes that give the printed number.\n\n" +
 	"The printed gains of 1 of the RMT's feed-forward need as many keys as Dk; with the model's R the retrieval amplifies and the storage attenuates."
 
 // Figures shows the exact gains as logarithms, so that 0 means that the variance is kept.

@@ -23,10 +23,10 @@ func Suite(zoo models.Zoo) commandline.Suite {
 			bench models -pytorch=build/torch/bin/python -jax=build/jax/bin/python   # PyTorch and JAX in turns with ours
 			bench models -precision bf16 -pytorch -pytorch-modes eager,compile,eager-fp32,compile-fp32
 			bench models -device cuda -precision bf16 -batch 16 -pytorch   # of a program built with -tags cuda
-			bench zoo -out docs/zoo.json      # residual designs compared with the plain transformer, kept as JSON
+			bench zoo -out experiment/bench/results/zoo.json      # residual designs compared with the plain transformer, kept as JSON
 			bench generate -pytorch           # reading a prompt and decoding, compared with Hugging Face's transformers
 			bench generate -llamacpp=build/llama/bin/python   # compared with llama.cpp, in float32, bf16 and int8
-			bench show docs/zoo.json          # what was measured and kept`,
+			bench show experiment/bench/results/zoo.json          # what was measured and kept`,
 		Notes: `
 			Without a command it measures models. Each model runs in a process of its own, on random tokens. A step is a full one: forward,
 			backward, clipping, AdamW; times are medians, after a warm-up. What is compared takes turns, so that a slow minute of the machine
@@ -42,7 +42,7 @@ func Suite(zoo models.Zoo) commandline.Suite {
 			command(&stock{}, zoo, "stock", "a transformer compared with the same one of stock Gorgonia nodes", ""),
 			command(&threads{}, zoo, "threads", "one thread compared with all", "-models rmt-46m"),
 			command(&generation{}, zoo, "generate", "how fast models of random weights read a prompt and decode greedily", "-pytorch=python3"),
-			command(&show{}, zoo, "show", "a report that -out has saved", "docs/zoo.json"),
+			command(&show{}, zoo, "show", "a report that -out has saved", "experiment/bench/results/zoo.json"),
 		},
 	}
 }

@@ -42,7 +42,7 @@ func TestBenchGenerateWithoutLlamaCPP(t *testing.T) {
 	}
 	got := execute("generate", "-models", "quickstart", "-prompt", "20", "-tokens", "3", "-steps", "1", "-rounds", "1", "-llamacpp=false", "-llamacpp-script", "../../experiment/bench/llamacpp.py")
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
-	assert.Contains(t, got.Stderr, "llama.cpp is left out: false cannot import xllamacpp (exit status 1 ): install it as docs/benchmarks.md says")
+	assert.Contains(t, got.Stderr, "llama.cpp is left out: false cannot import xllamacpp (exit status 1 ): install it as docs/speed.md says")
 	assert.Contains(t, got.Stdout, "quickstart")
 }
 

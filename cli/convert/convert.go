@@ -42,7 +42,8 @@ func notes(zoo models.Zoo) string {
 	for _, i := range pretrained.Importers(zoo) {
 		text += fmt.Sprintf("  %-12s %s\n", i.Name(), i.Wants())
 	}
-	return text + fmt.Sprintf("\nArchitectures of Hugging Face's: %v\n\nWeights are written as float32 and keep every bit, but for -type bf16, f16 and q8_0. docs/convert.md has the details.\n",
+	return text + fmt.Sprintf("\nArchitectures of Hugging Face's: %v\n\nWeights are written as float32 and keep every bit, but for -type bf16, f16 and "+
+		"q8_0. docs/convert.md has the details.\n",
 		pretrained.ArchitectureNames(zoo))
 }
 
@@ -126,7 +127,8 @@ func (c *call) checkOut(folder bool) error {
 	case !c.ExportOptions.Replace:
 		return commandline.Usagef("-out: want a path where nothing is, got %s, which exists: name another, or add -replace", c.Out)
 	case info.IsDir() != folder || !folder && !info.Mode().IsRegular():
-		return commandline.Usagef("-out: want a %s to replace by format %s, got another thing: %s", map[bool]string{true: "folder", false: "file"}[folder], c.Format, c.Out)
+		return commandline.Usagef("-out: want a %s to replace by format %s, got another thing: %s", map[bool]string{true: "folder", false: "file"}[folder], c.Format,
+			c.Out)
 	case folder:
 		return commandline.Usage(c.checkFolder())
 	}
@@ -155,7 +157,8 @@ func (c *call) checkFolder() error {
 		for _, e := range others {
 			names = append(names, e.Name())
 		}
-		return errors.Errorf("-out: want a folder to replace in which there is only what convert writes, got %s, where this would be lost: %s; move it elsewhere, or name another folder",
+		return errors.Errorf("-out: want a folder to replace in which there is only what convert writes, got %s, where this would be lost: %s; move it "+
+			"elsewhere, or name another folder",
 			c.Out, strings.Join(names, ", "))
 	}
 	return nil

@@ -49,7 +49,7 @@ type call struct {
 	zoo    models.Zoo
 	Stream string `yaml:"name" arg:"NAME" help:"the stream's name in configs: lower-case letters, digits and hyphens"`
 	Out    string `yaml:"out" help:"make the module in the folder <DIR>, which must not exist; without, NAME"`
-	Source string `yaml:"source" help:"use Residua's source in the folder <DIR>; without, the source around the working directory, or the release that this program is"`
+	Source string `yaml:"source" help:"use Residua's source in the folder <DIR>; without, that around the working directory, or the release of this program"`
 }
 
 // module holds the values that the templates use.

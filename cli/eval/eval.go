@@ -81,7 +81,7 @@ type text struct {
 	pretrained.EvaluateOptions
 	GivenIDs string `yaml:"ids" group:"What text is scored" help:"score the token ids <1,2,3>, all but the first, instead of a text"`
 	By       string `yaml:"by" group:"What text is scored" help:"also write the loss by <GROUP>: position (in the window), token or document"`
-	Top      int    `yaml:"top" group:"What text is scored" default:"20" min:"1" help:"with -by token or document: list the <N> with the largest share of the loss; -json lists all"`
+	Top      int    `yaml:"top" group:"What text is scored" default:"20" min:"1" help:"with -by token or document: list the <N> with most of the loss; -json: all"`
 	Figure   string `yaml:"figure" group:"What text is scored" help:"with -by: draw it into <FILE.svg>"`
 	PerToken bool   `yaml:"per_token" group:"What text is scored" help:"also write the loss of each token"`
 }
@@ -91,7 +91,7 @@ type task struct {
 	File string `yaml:"task" group:"A task instead of text" help:"score the task in <FILE.jsonl>, one document a line; heldout: one of 500 documents, or -limit, made of the validation text of the first model's run"`
 	Kind string `yaml:"type" group:"A task instead of text" help:"the task's <KIND>: multiple_choice, last_word, rolling (default multiple_choice)"`
 	tasks.Options
-	PerDocument bool `yaml:"per_document" group:"A task instead of text" help:"also write one JSON line per document: its log-likelihoods, and whether it was answered rightly"`
+	PerDocument bool `yaml:"per_document" group:"A task instead of text" help:"also write a JSON line per document: log-likelihoods, and whether it is right"`
 }
 
 // kinds lists the formats that say how to score a task; the formats after them in tasks.Formats

@@ -66,7 +66,8 @@ func (c *call) loadTask(ctx context.Context, out commandline.Output) (*tasks.Tas
 	if c.File != tasks.HeldOutFile {
 		t, err := tasks.Load(ctx, c.File, c.task.Options)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, commandline.Usagef("-task: want a file of one document a line%s, or %s, got %s, which does not exist (docs/eval.md says where tasks come from)", filesNear(c.File), tasks.HeldOutFile, c.File)
+			return nil, commandline.Usagef("-task: want a file of one document a line%s, or %s, got %s, which does not exist (docs/eval.md says where tasks come from)",
+				filesNear(c.File), tasks.HeldOutFile, c.File)
 		}
 		return t, err
 	}

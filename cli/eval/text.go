@@ -164,7 +164,8 @@ type groupJSON struct {
 
 func (s textScore) json(by string, named bool) any {
 	j := scoreJSON{Tokens: s.score.Tokens, Loss: eval.Number(s.score.Loss), LossError: eval.Number(s.stderr.Loss), Perplexity: eval.Number(s.score.Perplexity),
-		PerpError: eval.Number(s.stderr.Perplexity), BitsPerByte: eval.Number(s.score.BitsPerByte), BitsError: eval.Number(s.stderr.BitsPerByte), Accuracy: eval.Number(s.score.Accuracy), Chance: eval.Number(s.score.Chance), By: by}
+		PerpError: eval.Number(s.stderr.Perplexity), BitsPerByte: eval.Number(s.score.BitsPerByte), BitsError: eval.Number(s.stderr.BitsPerByte),
+		Accuracy: eval.Number(s.score.Accuracy), Chance: eval.Number(s.score.Chance), By: by}
 	if named {
 		j.Checkpoint = s.checkpoint
 	}
@@ -173,7 +174,8 @@ func (s textScore) json(by string, named bool) any {
 		if g.Text != "" {
 			text = quoted(g.Text)
 		}
-		j.Groups = append(j.Groups, groupJSON{g.Key, text, g.Tokens, eval.Number(g.Loss), eval.Number(g.Error), eval.Number(g.Perplexity), eval.Number(g.BitsPerByte), eval.Number(g.Share)})
+		j.Groups = append(j.Groups, groupJSON{g.Key, text, g.Tokens, eval.Number(g.Loss), eval.Number(g.Error), eval.Number(g.Perplexity), eval.Number(g.BitsPerByte),
+			eval.Number(g.Share)})
 	}
 	return j
 }

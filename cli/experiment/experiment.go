@@ -145,7 +145,8 @@ func (c *call) show(plan *experiment.Plan, out commandline.Output) error {
 		out.Note("no results yet: the runs so far look for rates")
 		return nil
 	case r.Picture == nil:
-		return commandline.Usagef("%s: want complete runs of %s in log.jsonl, besides those that look for rates, got none: train first, by the same call without -report", c.folder(), r.Name)
+		return commandline.Usagef("%s: want complete runs of %s in log.jsonl, besides those that look for rates, got none: train first, by the same "+
+			"call without -report", c.folder(), r.Name)
 	}
 	page, log := plan.Config.Page, filepath.ToSlash(filepath.Join(c.folder(), "log.jsonl"))
 	if page == "" {

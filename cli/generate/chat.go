@@ -30,7 +30,8 @@ func asChats(ctx context.Context, p *pretrained.Model, tokenizer data.Tokenizer,
 		if err != nil {
 			return err
 		}
-		ids, err := renderer.Prompt(ctx, chat.Request{Template: template.Text, Tokens: template.Tokens, Messages: messages, Generation: true, Now: time.Now()}, tokenizer)
+		ids, err := renderer.Prompt(ctx, chat.Request{Template: template.Text, Tokens: template.Tokens, Messages: messages, Generation: true, Now: time.Now()},
+			tokenizer)
 		if err != nil {
 			return err
 		}

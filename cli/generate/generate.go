@@ -97,7 +97,8 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 	if c.LogitBias, err = biases(c.Biases, tokenizer); err != nil {
 		return commandline.Usage(err)
 	}
-	g, err := p.Generator(generate.Options{Threads: c.Threads, Device: c.Device, Precision: c.Precision, Release: true, Window: c.Window, Rows: rows(max(1, len(prompts)) * c.Samples)})
+	g, err := p.Generator(generate.Options{Threads: c.Threads, Device: c.Device, Precision: c.Precision, Release: true, Window: c.Window,
+		Rows: rows(max(1, len(prompts)) * c.Samples)})
 	if err != nil {
 		return commandline.Usage(commandline.ByFlag(err))
 	}

@@ -79,7 +79,7 @@ func (s *sampling) sample(p, i int) sample {
 	return sample{request: r, name: strings.Join(name, ", "), index: i}
 }
 
-// write writes a sample, which is being generated, to its end.
+// write generates a sample and writes it, in the form that the flags ask for.
 func (s *sampling) write(a sample) error {
 	form := s.text
 	switch {

@@ -42,11 +42,11 @@ type call struct {
 
 	Residuals bool          `yaml:"residuals" help:"list instead the residual streams: what A_res, B_up and A_down of h' = A_res h + B_up F(A_down h) are in each"`
 	Memory    bool          `yaml:"memory" help:"list instead the memory, in MB of 1e6 bytes, that training each preset takes"`
-	Fit       float64       `yaml:"fit" min:"0" max:"1e6" help:"list instead the largest batches, in sequences, that training and inference have room for in <GB> gigabytes of 1e9 bytes"`
-	Roofline  string        `yaml:"roofline" help:"list instead how many milliseconds a training step of each preset would take on a <GPU>: h100, h200, a100, rtx4090 or b200"`
+	Fit       float64       `yaml:"fit" min:"0" max:"1e6" help:"list instead the largest batches of training and inference in <GB> gigabytes of 1e9 bytes"`
+	Roofline  string        `yaml:"roofline" help:"list instead the milliseconds of a training step of each preset on a <GPU>: h100, h200, a100, rtx4090 or b200"`
 	Scaling   string        `yaml:"scaling" help:"list instead the predicted speed of training -preset by 1 to 1,024 ranks over a <LINK>: 10gbe, 100gbe, shm or alpha=TIME,beta=RATE (alpha=2us,beta=12GB/s)"`
 	Step      time.Duration `yaml:"step" min:"0s" help:"with -scaling: a rank's measured time of a micro-batch of -batch sequences, <TIME>, as in 1.5s"`
-	Preset    string        `yaml:"preset" help:"list instead the parameters and activations of the preset <NAME>, with their shapes; with -roofline, the time of each of its ops"`
+	Preset    string        `yaml:"preset" help:"list instead the parameters and activations of preset <NAME>, with shapes; with -roofline, the time of each op"`
 	Seq       int           `yaml:"seq" min:"0" max:"2147483647" help:"with -roofline and -scaling: train on sequences of <N> tokens; 0: the preset's"`
 	training
 	JSON bool `yaml:"json" help:"write a JSON array, with parameters, FLOPs and bytes as whole numbers"`

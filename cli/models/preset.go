@@ -108,7 +108,8 @@ func table(presets []preset) string {
 			notes.Row("", p.Name, p.PaperNote)
 		}
 	}
-	return numbers.Within(columns).Text() + legend + "\n" + sizes.Within(columns).Text() + sizesLegend + "\nOf the printed numbers:\n" + notes.Within(columns).Text()
+	return numbers.Within(columns).Text() + legend + "\n" + sizes.Within(columns).Text() + sizesLegend + "\nOf the printed numbers:\n" +
+		notes.Within(columns).Text()
 }
 
 func millions(n int) string { return fmt.Sprintf("%.2f", float64(n)/1e6) }

@@ -89,7 +89,8 @@ func formTable(all []design) string {
 		}
 		sources.Row("", d.Name, d.Sites[0].Source)
 	}
-	return linearForm + t.Within(columns).Text() + "\nWhat does not fit the form:\n" + beyond.Within(columns).Text() + "\nSources:\n" + sources.Within(columns).Text() + formLegend
+	return linearForm + t.Within(columns).Text() + "\nWhat does not fit the form:\n" + beyond.Within(columns).Text() + "\nSources:\n" +
+		sources.Within(columns).Text() + formLegend
 }
 
 // formPart is one of the form's coefficients.

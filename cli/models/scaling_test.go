@@ -56,9 +56,9 @@ func TestScalingJSON(t *testing.T) {
 	require.InDelta(t, 8*64/0.1, lines[0][0].TokensPS, 1e-6)
 }
 
-// TestDocumentedScaling: docs/launch.md has the table that its command prints.
+// TestDocumentedScaling: docs/distributed.md has the table that its command prints.
 func TestDocumentedScaling(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/launch.md")
+	doc, err := os.ReadFile("../../docs/distributed.md")
 	require.NoError(t, err)
 	_, text, found := strings.Cut(string(doc), "$ residua models ")
 	require.True(t, found)

@@ -41,9 +41,9 @@ func Command() commandline.Command {
 type call struct {
 	Paths       []string      `yaml:"paths" arg:"PATH..." help:"what to read"`
 	Out         string        `yaml:"out" help:"write the shards into folder <DIR>"`
-	Tokenizer   string        `yaml:"tokenizer" default:"bytes" help:"<NAME>: bytes, gpt2, the path of a tokenizer.json, or train:N to train a byte-level BPE of N ids"`
-	Sample      int64         `yaml:"sample" default:"256" min:"1" max:"65536" help:"train the tokenizer on about <N> MiB of the documents that are not validation"`
-	TextField   string        `yaml:"text_field" default:"text" help:"the text of .jsonl lines is in field <NAME> (a.b: in field b of a), that of .parquet files in the column of that name"`
+	Tokenizer   string        `yaml:"tokenizer" default:"bytes" help:"<NAME>: bytes, gpt2, the path of a tokenizer.json, or train:N, a byte-level BPE of N ids"`
+	Sample      int64         `yaml:"sample" default:"256" min:"1" max:"65536" help:"train the tokenizer on about <N> MiB of documents that are not validation"`
+	TextField   string        `yaml:"text_field" default:"text" help:"the text is in field <NAME> (a.b: field b of a) of .jsonl lines, in that column of .parquet"`
 	Separator   string        `yaml:"separator" help:"the text <TEXT>, such as '<|endoftext|>', ends a document of a text file; without, a file is one document"`
 	Split       string        `yaml:"split" default:"hash/20" help:"<RULE>: hash/N keeps about one document in N for validation, by the hash of its text; none"`
 	Dedupe      bool          `yaml:"dedupe" help:"drop a document whose text equals that of an earlier one"`

@@ -89,7 +89,8 @@ func (c *call) check() (*net.TCPAddr, error) {
 	case c.Open && c.Token != "":
 		return nil, commandline.Usagef("-open: want no token with it, got one: leave out -open, or -token and %s", tokenVariable)
 	case !c.Open && c.Token == "" && !address.IP.IsLoopback():
-		return nil, commandline.Usagef("-listen %s: want a loopback address such as 127.0.0.1:8080, or a token (-token, or %s), got an address that other machines may reach; "+
+		return nil, commandline.Usagef("-listen %s: want a loopback address such as 127.0.0.1:8080, or a token (-token, or %s), got an address that other "+
+			"machines may reach; "+
 			"-open answers everybody who reaches it", c.Listen, tokenVariable)
 	}
 	return address, nil
@@ -172,8 +173,8 @@ func (c *call) open(out commandline.Output) (served []serve.Model, end func(), e
 	return served, end, nil
 }
 
-// chatOf returns what turns a conversation into a prompt of a model, nil if it has no chat
-// template.
+// chatOf returns the function that makes a prompt of a conversation by the model's chat template,
+// nil if it has none.
 func chatOf(p *pretrained.Model, tokenizer data.Tokenizer) (serve.Chat, error) {
 	template, err := p.ChatTemplate()
 	if err != nil || template == nil || tokenizer == nil {
@@ -181,7 +182,8 @@ func chatOf(p *pretrained.Model, tokenizer data.Tokenizer) (serve.Chat, error) {
 	}
 	renderer, err := chat.Self()
 	return func(ctx context.Context, c serve.ChatPrompt) ([]int32, error) {
-		return renderer.Prompt(ctx, chat.Request{Template: template.Text, Tokens: template.Tokens, Messages: c.Messages, Tools: c.Tools, Generation: true, Now: time.Now()}, tokenizer)
+		return renderer.Prompt(ctx, chat.Request{Template: template.Text, Tokens: template.Tokens, Messages: c.Messages, Tools: c.Tools, Generation: true,
+			Now: time.Now()}, tokenizer)
 	}, err
 }
 

@@ -58,7 +58,8 @@ func (c *call) begin(out commandline.Output) (p plan, err error) {
 		return p, errors.Errorf("%s: want the plan of an interrupted tour, got another text: remove the folder to begin again", filepath.Join(c.Out, planFile))
 	}
 	if kept.Data != p.Data || kept.Time != p.Time || kept.Seed != p.Seed {
-		return p, commandline.Usagef("-out: want the arguments with which the tour in %s was begun (-data %q -time %s -seed %d) to go on with it, got others: use those, or remove the folder to begin again",
+		return p, commandline.Usagef("-out: want the arguments with which the tour in %s was begun (-data %q -time %s -seed %d) to go on with it, got "+
+			"others: use those, or remove the folder to begin again",
 			c.Out, kept.Data, kept.Time, kept.Seed)
 	}
 	out.Note(fmt.Sprintf("goes on with the tour in %s", c.Out))

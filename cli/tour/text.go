@@ -47,7 +47,9 @@ const promptBytes = 48
 
 // promptOf returns the beginning of the validation text, whole words of it, for the samples.
 func promptOf(corpus *data.Corpus) string {
-	ids := slices.DeleteFunc(corpus.Val.Tokens.Slice(0, min(4*promptBytes, corpus.Val.Tokens.Len())).IDs(), func(id int32) bool { return id == corpus.Tokenizer.BOS() })
+	ids := slices.DeleteFunc(corpus.Val.Tokens.Slice(0, min(4*promptBytes, corpus.Val.Tokens.Len())).IDs(), func(id int32) bool {
+		return id == corpus.Tokenizer.BOS()
+	})
 	text := strings.TrimLeftFunc(strings.ToValidUTF8(corpus.Tokenizer.Decode(ids), ""), unicode.IsSpace)
 	end := 0
 	for i, r := range text {

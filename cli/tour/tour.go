@@ -77,7 +77,8 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 		}
 		return err
 	}
-	out.Note(fmt.Sprintf("%.1f million bytes to train on, %.1f million for validation", float64(corpus.Train.Tokens.Len())/1e6, float64(corpus.Val.Tokens.Len())/1e6))
+	out.Note(fmt.Sprintf("%.1f million bytes to train on, %.1f million for validation", float64(corpus.Train.Tokens.Len())/1e6,
+		float64(corpus.Val.Tokens.Len())/1e6))
 	c.prompt = promptOf(corpus)
 	if kept.Steps == 0 {
 		if kept.Size, kept.Steps, err = c.choose(ctx, corpus); err == nil {
@@ -93,7 +94,8 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 	}
 	for _, run := range pair {
 		cost := run.Spec().Cost()
-		out.Note(fmt.Sprintf("%s: %.2fM parameters, %.1f MFLOP a token, %d steps of %d tokens", run.Name, float64(cost.Parameters)/1e6, float64(cost.TrainFLOPs())/1e6, run.TotalSteps(), run.StepTokens()))
+		out.Note(fmt.Sprintf("%s: %.2fM parameters, %.1f MFLOP a token, %d steps of %d tokens", run.Name, float64(cost.Parameters)/1e6,
+			float64(cost.TrainFLOPs())/1e6, run.TotalSteps(), run.StepTokens()))
 	}
 	for _, run := range pair {
 		if err := c.train(ctx, run, corpus, out); err != nil {
@@ -112,7 +114,8 @@ func (c *call) config(name string, steps int, model []string) (*runconfig.Run, e
 	sets := append([]string{
 		"name=" + name, "out=" + filepath.ToSlash(filepath.Join(c.Out, name)), fmt.Sprintf("seed=%d", c.Seed), fmt.Sprintf("device.threads=%d", c.Threads),
 		fmt.Sprintf("train.steps=%d", steps), fmt.Sprintf("train.eval_every=%d", part(steps, 5)), "train.checkpoint_every=0",
-		fmt.Sprintf("train.log_norms=%d", part(steps, 10)), fmt.Sprintf("sample.every=%d", part(steps, 4)), "sample.tokens=200", fmt.Sprintf("sample.prompt=%q", c.prompt),
+		fmt.Sprintf("train.log_norms=%d", part(steps, 10)), fmt.Sprintf("sample.every=%d", part(steps, 4)), "sample.tokens=200",
+		fmt.Sprintf("sample.prompt=%q", c.prompt),
 	}, model...)
 	if c.Data != "" {
 		sets = append(sets, "data.source=shards", "data.split=tail/20", fmt.Sprintf("data.path=[%q]", filepath.ToSlash(c.textFolder())))
@@ -143,7 +146,8 @@ func (c *call) train(ctx context.Context, run *runconfig.Run, corpus *data.Corpu
 		return errors.New("interrupted: the same call goes on from here")
 	}
 	if _, loss, err := checkpoint.Best(run.Out); err == nil && result.Final != nil && overfits(loss, result.Final.Loss) {
-		out.Note(fmt.Sprintf("%s overfits: its loss on validation text was %.4f and has risen to %.4f, since it trains on the same text again and again; the tour goes on with its best checkpoint, %s", run.Name, loss, result.Final.Loss, best(run)))
+		out.Note(fmt.Sprintf("%s overfits: its loss on validation text was %.4f and has risen to %.4f, since it trains on the same text again and again; "+
+			"the tour goes on with its best checkpoint, %s", run.Name, loss, result.Final.Loss, best(run)))
 	}
 	return nil
 }
@@ -174,7 +178,8 @@ func (c *call) finish(pair [2]*runconfig.Run, stream string, out commandline.Out
 	if err := report.Write(file, runs, text); err != nil {
 		return err
 	}
-	return out.Print(experiment.RunsTable(runs).Within(out.Columns()).Text() + fmt.Sprintf("files:\n  %s\n  %s\nnext:\n  %s -checkpoint %s    # the explorer, at http://127.0.0.1:8080/\n  %s -checkpoint %s -prompt ''\n",
+	return out.Print(experiment.RunsTable(runs).Within(out.Columns()).Text() + fmt.Sprintf("files:\n  %s\n  %s\nnext:\n  %s -checkpoint %s    # the "+
+		"explorer, at http://127.0.0.1:8080/\n  %s -checkpoint %s -prompt ''\n",
 		file, filepath.Join(stream, "index.html"), out.Call("serve"), best(pair[0]), out.Call("generate"), best(pair[0])))
 }
 

@@ -37,9 +37,10 @@ directory, wherever the config lies.
 
 With ` + "`model.preset`" + ` the model's keys have the preset's values as their defaults. "Required" means without a preset.
 
-The sections ` + "`model.stream`" + ` and ` + "`model.feedforward`" + ` have a kind, and the keys of that kind: ` + "`stream: {kind: hyper, d_model: 256, n: 4}`" + `. The kind
-may be left out where a preset gives it: ` + "`stream: {n: 8}`" + `, or ` + "`-set model.stream.n=8`" + `. Another kind discards all that the preset gives that
-section. ` + "`model.attention`" + ` has a kind as well, softmax where none is given; keys such as ` + "`heads`" + ` belong to all kinds, and another kind keeps them.
+The sections ` + "`model.stream`" + ` and ` + "`model.feedforward`" + ` have a kind, and the keys of that kind:
+` + "`stream: {kind: hyper, d_model: 256, n: 4}`" + `. The kind may be left out where a preset gives it: ` + "`stream: {n: 8}`" + `, or
+` + "`-set model.stream.n=8`" + `. Another kind discards all that the preset gives that section. ` + "`model.attention`" + ` has a kind as well,
+softmax where none is given; keys such as ` + "`heads`" + ` belong to all kinds, and another kind keeps them.
 
 A run writes what it was made with into its folder's ` + "`config.yaml`" + `: the keys that were given, and those whose default is a constant.
 What follows from other keys stands there as a comment, so that ` + "`train -config runs/q/config.yaml -set train.lr=1e-4 -out runs/r`" + ` trains

@@ -33,7 +33,8 @@ type part struct {
 // parts sums a profile by type of op and sorts the longest first. Seconds are totals over the
 // profiled steps.
 func parts(p trainer.Profile) []part {
-	optimizer := part{name: "optimizer (clip, update)", calls: p.Steps, seconds: p.Optimizer, bytes: p.OptimizerBytes, alone: p.Simulated.Alone, shared: p.Simulated.Shared, even: p.Simulated.Even}
+	optimizer := part{name: "optimizer (clip, update)", calls: p.Steps, seconds: p.Optimizer, bytes: p.OptimizerBytes, alone: p.Simulated.Alone,
+		shared: p.Simulated.Shared, even: p.Simulated.Even}
 	rest := part{name: "rest of the step", calls: p.Steps, seconds: p.Seconds - p.Data - p.Optimizer - p.Ranks}
 	byType := map[string]*part{}
 	if p.Ranks > 0 {

@@ -33,7 +33,8 @@ func Command(zoo models.Zoo) commandline.Command {
 		Notes: `
 			The run folder gets config.yaml, metrics.jsonl, loss.svg and checkpoints/.
 			A checkpoint is saved every 10 minutes (train.checkpoint_minutes), before each evaluation and at the end.
-			Ctrl-C gives up the step under way between two operations (several ranks finish it), saves the last whole one and exits with code 0, before the first step with code 1; a second Ctrl-C exits at once.
+			Ctrl-C gives up the step under way between two operations (several ranks finish it), saves the last whole one and exits with code 0,
+			before the first step with code 1; a second Ctrl-C exits at once.
 			-resume continues a run in its folder; -fork starts another run from one of its checkpoints.
 			A model that diverged, or collapsed (a gradient of 0, and a loss no better than guessing), ends with what to do and exit code 1.`,
 		Settings: c,
@@ -50,7 +51,7 @@ type call struct {
 	Sets      []string `yaml:"set" help:"override a config key: <key=value>, such as train.steps=200; may be repeated"`
 	Out       string   `yaml:"out" help:"make <DIR> the run folder; without, the config's out, runs/NAME"`
 	Resume    string   `yaml:"resume" default:"none" help:"continue from checkpoint <auto|DIR|none>: auto is the newest in the run folder, DIR a step folder; none starts anew, in a folder without a run"`
-	Fork      string   `yaml:"fork" help:"start a new run, in another -out, from the checkpoint in <DIR> (a run or step folder): weights, optimizer state and position in the data"`
+	Fork      string   `yaml:"fork" help:"start a new run, in another -out, from the checkpoint in <DIR>, a run or step folder, with its optimizer and position"`
 	JSON      bool     `yaml:"json" help:"write each step's metrics and the result as lines of JSON"`
 	DryRun    bool     `yaml:"dry-run" help:"say what the run would take, from two timed micro-batches, and exit without a run folder"`
 	Profile   bool     `yaml:"profile" help:"at the end show how long each part of a step took, on a GPU also each kernel, and draw profile.svg in the run folder"`
@@ -124,7 +125,8 @@ func (c *call) options(run *runconfig.Run, j job, out commandline.Output) traine
 	return o
 }
 
-// shorter names, for a run of more than an hour, a config of minutes.
+// shorter returns a note that names a config of minutes, if the run would take more than an hour;
+// otherwise "".
 func shorter(e trainer.Estimate) string {
 	if e.Time <= time.Hour {
 		return ""
@@ -199,7 +201,8 @@ func (c *call) reporter(run *runconfig.Run, out commandline.Output) trainer.Repo
 // describe says what is going to be trained.
 func describe(run *runconfig.Run, t *trainer.Trainer) string {
 	cost, memory := run.Spec().Cost(), t.Memory()
-	return fmt.Sprintf("%s: %.2fM parameters, %.1f MFLOP a token, stream of %d; %d steps of %d tokens on %.1fM tokens of text; %d MB of activations and buffers, %d MB of weights, gradients and moments; into %s",
+	return fmt.Sprintf("%s: %.2fM parameters, %.1f MFLOP a token, stream of %d; %d steps of %d tokens on %.1fM tokens of text; %d MB of activations and "+
+		"buffers, %d MB of weights, gradients and moments; into %s",
 		run.Name, float64(cost.Parameters)/1e6, float64(cost.TrainFLOPs())/1e6, cost.StreamSize, run.TotalSteps(), run.StepTokens(),
 		float64(t.Corpus().Train.Tokens.Len())/1e6, memory.Arena>>20, memory.Parameters>>20, run.Out)
 }
@@ -229,20 +232,23 @@ func (c *call) finish(ctx context.Context, run *runconfig.Run, t *trainer.Traine
 		}
 	}
 	if c.JSON {
-		if err := out.PrintJSON(summary{r.Steps, r.Interrupted, r.Stopped, v.diverged, v.collapsed || r.Collapsed, r.Spikes, idle, r.Final, r.Checkpoint}); err != nil {
+		if err := out.PrintJSON(summary{r.Steps, r.Interrupted, r.Stopped, v.diverged, v.collapsed || r.Collapsed, r.Spikes, idle, r.Final,
+			r.Checkpoint}); err != nil {
 			return err
 		}
 		return failed
 	}
 	if r.Interrupted {
-		return out.Print(fmt.Sprintf("interrupted after step %d of %d%s; saved in %s; go on with -resume auto\n", r.Steps, run.TotalSteps(), oddities(r), r.Checkpoint))
+		return out.Print(fmt.Sprintf("interrupted after step %d of %d%s; saved in %s; go on with -resume auto\n", r.Steps, run.TotalSteps(), oddities(r),
+			r.Checkpoint))
 	}
 	text := fmt.Sprintf("trained %d steps%s\n", r.Steps, oddities(r))
 	if r.Stopped != "" {
 		text = fmt.Sprintf("stopped after step %d of %d by %s%s\n", r.Steps, run.TotalSteps(), r.Stopped, oddities(r))
 	}
 	if r.Final != nil {
-		text += fmt.Sprintf("validation: %.4f bits per byte, loss %.4f, perplexity %.3f over %d tokens%s\n", r.Final.BitsPerByte, r.Final.Loss, r.Final.Perplexity, r.Final.Tokens, r.Final.AccuracyText())
+		text += fmt.Sprintf("validation: %.4f bits per byte, loss %.4f, perplexity %.3f over %d tokens%s\n", r.Final.BitsPerByte, r.Final.Loss, r.Final.Perplexity,
+			r.Final.Tokens, r.Final.AccuracyText())
 	}
 	if err := out.Print(text); err != nil {
 		return err
@@ -254,7 +260,8 @@ func (c *call) finish(ctx context.Context, run *runconfig.Run, t *trainer.Traine
 	}
 	text = ""
 	if len(idle) > 0 {
-		text = fmt.Sprintf("idle: without %s the loss rises by less than %g nats each: a lower train.lr, or more steps, may put them to use\n", strings.Join(idle, ", "), idleNats)
+		text = fmt.Sprintf("idle: without %s the loss rises by less than %g nats each: a lower train.lr, or more steps, may put them to use\n",
+			strings.Join(idle, ", "), idleNats)
 	}
 	text += "files:\n"
 	for _, file := range append(t.Files(), r.Checkpoint) {

@@ -69,7 +69,8 @@ func load() (*library, error) {
 			broken = append(broken, err.Error())
 		}
 	}
-	return nil, errors.Errorf("no MPI library: want one of %s where the loader or the launcher has it (%s): install MPICH or Open MPI, start the program by its mpiexec, or name the library in %s",
+	return nil, errors.Errorf("no MPI library: want one of %s where the loader or the launcher has it (%s): install MPICH or Open MPI, start the program "+
+		"by its mpiexec, or name the library in %s",
 		strings.Join(paths, ", "), strings.Join(append(broken, "none else found"), "; "), libraryVariable)
 }
 

@@ -31,7 +31,8 @@ func keepSignals(fn func() error) error {
 		if signal := syscall.Signal(n); signal == syscall.SIGKILL || signal == syscall.SIGSTOP {
 			continue
 		}
-		if _, _, code := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(&before[n])), 0, sigsetBytes, 0, 0); code != 0 && err == nil {
+		if _, _, code := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(&before[n])), 0, sigsetBytes, 0, 0); code != 0 &&
+			err == nil {
 			err = errors.Wrapf(code, "restoring the action of signal %d", n)
 		}
 	}

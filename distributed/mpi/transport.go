@@ -99,7 +99,8 @@ func (t *transport) post(name string, function uintptr, peer, tag int, data []by
 	for i := range r.parts {
 		p := &r.parts[i]
 		p.data = data[i*t.largest : min((i+1)*t.largest, len(data))]
-		if err := t.try(name, function, uintptr(unsafe.Pointer(unsafe.SliceData(p.data))), uintptr(len(p.data)), t.abi.bytes, uintptr(peer), uintptr(tag), t.comm, uintptr(unsafe.Pointer(&p.handle))); err != nil {
+		if err := t.try(name, function, uintptr(unsafe.Pointer(unsafe.SliceData(p.data))), uintptr(len(p.data)), t.abi.bytes, uintptr(peer), uintptr(tag), t.comm,
+			uintptr(unsafe.Pointer(&p.handle))); err != nil {
 			return nil, err
 		}
 	}

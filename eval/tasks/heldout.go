@@ -52,7 +52,8 @@ func HeldOut(ctx context.Context, texts []string, o Options) (*Task, error) {
 	}
 	for tries := 0; len(t.documents) < n; tries++ {
 		if tries > 200*n {
-			return nil, errors.Errorf("held-out text: want room for %d documents of %s, got %d: choose a smaller limit, or more text", n, t.format.Name, len(t.documents))
+			return nil, errors.Errorf("held-out text: want room for %d documents of %s, got %d: choose a smaller limit, or more text", n, t.format.Name,
+				len(t.documents))
 		}
 		if d, ok := made(); ok {
 			d.Line = len(t.documents) + 1

@@ -48,7 +48,8 @@ func (o *object) read(name string, value any, want string) {
 	}
 	text, ok := o.fields[name]
 	if !ok {
-		o.err = errors.Errorf("want a field %q, %s, got an object with the fields [%s]: is the format right?", name, want, strings.Join(slices.Sorted(maps.Keys(o.fields)), ", "))
+		o.err = errors.Errorf("want a field %q, %s, got an object with the fields [%s]: is the format right?", name, want,
+			strings.Join(slices.Sorted(maps.Keys(o.fields)), ", "))
 		return
 	}
 	if err := json.Unmarshal(text, value); err != nil || string(text) == "null" {

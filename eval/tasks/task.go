@@ -14,9 +14,10 @@ import (
 // Options say how to read a task and how to ask about its documents. The zero value asks about
 // all documents, without examples.
 type Options struct {
-	Format    string `yaml:"format" group:"A task instead of text" help:"the file holds the task <NAME>: hellaswag, arc, piqa, winogrande, lambada, openbookqa"` // the name of one of Formats; "": multiple_choice
+	// the name of one of Formats; "": multiple_choice
+	Format    string `yaml:"format" group:"A task instead of text" help:"the file holds the task <NAME>: hellaswag, arc, piqa, winogrande, lambada, openbookqa"`
 	Shots     int    `yaml:"shots" group:"A task instead of text" help:"put <N> solved documents before each"`
-	ShotsFrom string `yaml:"shots_from" group:"A task instead of text" help:"take the solved documents from <FILE.jsonl>, of the same format; without, from the task's other documents"`
+	ShotsFrom string `yaml:"shots_from" group:"A task instead of text" help:"take solved documents from <FILE.jsonl>; without, from the task's other documents"`
 	Seed      uint64 // seed for choosing examples
 	Limit     int    `yaml:"limit" group:"A task instead of text" help:"score the first <N> documents alone; 0: all"`
 	BOS       bool   `yaml:"bos" group:"A task instead of text" help:"begin each context with the token that begins documents"` // as lm-eval's add_bos_token does

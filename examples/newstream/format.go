@@ -74,7 +74,8 @@ func (Folder) Import(zoo models.Zoo, path string) (*pretrained.Model, error) {
 
 // Format says that the format is a folder and has only float32.
 func (Folder) Format() pretrained.Format {
-	return pretrained.Format{Help: "a folder of a model on stream " + LayerScale{}.Name() + ": " + headerFile + " and " + tensorsFile, Folder: true, Files: []string{headerFile, tensorsFile}}
+	return pretrained.Format{Help: "a folder of a model on stream " + LayerScale{}.Name() + ": " + headerFile + " and " + tensorsFile, Folder: true,
+		Files: []string{headerFile, tensorsFile}}
 }
 
 // Export writes the header and the tensors.

@@ -282,7 +282,8 @@ func (b *Bench) Stock(ctx context.Context, chosen []Workload) error {
 
 // against compares the first of each workload's jobs with the others, which run the same model in
 // other ways, and keeps the results unless the first job failed.
-func (b *Bench) against(ctx context.Context, chosen []Workload, what string, jobs func(Workload) []job, keep func(w Workload, first *worker, others []*worker)) error {
+func (b *Bench) against(ctx context.Context, chosen []Workload, what string, jobs func(Workload) []job,
+	keep func(w Workload, first *worker, others []*worker)) error {
 	for _, w := range chosen {
 		workers, err := b.compare(ctx, w.Name+what, b.steps(), nil, jobs(w)...)
 		if err != nil {

@@ -112,7 +112,8 @@ func newGeneration(w Workload, on Target) (*generationRun, error) {
 		r.prompt = append(r.prompt, int32(draw.IntN(w.Spec.Vocab)))
 	}
 	var err error
-	r.generator, err = generate.New(r.store, w.Spec, nil, generate.Options{Threads: on.Threads, Device: on.Device, Precision: on.Precision, Window: w.Spec.Seq, Rows: max(1, w.Text.Batch)})
+	r.generator, err = generate.New(r.store, w.Spec, nil,
+		generate.Options{Threads: on.Threads, Device: on.Device, Precision: on.Precision, Window: w.Spec.Seq, Rows: max(1, w.Text.Batch)})
 	return r, err
 }
 
@@ -174,7 +175,7 @@ func (b *Bench) peers(ctx context.Context, several bool) (all peers) {
 			why = "it is compared with one text at a time alone"
 		default:
 			if err := s.runs(ctx, "import "+module); err != nil {
-				why = fmt.Sprintf("%s cannot import %s (%v): install it as docs/benchmarks.md says", s.python, module, err)
+				why = fmt.Sprintf("%s cannot import %s (%v): install it as docs/speed.md says", s.python, module, err)
 			}
 		}
 		if why != "" {

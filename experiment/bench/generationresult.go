@@ -76,8 +76,9 @@ func newGenerationResults(w Workload, jobs []job, workers []*worker) []Generatio
 // add adds a comparison with another program.
 func (r *GenerationResult) add(w Workload, j job, of *worker) {
 	t := newGenerationTiming(w, of, of.fastestTurn)
-	r.Peers = append(r.Peers, PeerResult{Name: j.Implementation, Weights: cmp.Or(j.weights, "float32"), Version: of.facts.Version, Threads: of.facts.Threads, GenerationTiming: t,
-		PrefillSpeedup: t.PrefillSeconds / r.Residua.PrefillSeconds, DecodeSpeedup: t.TokenSeconds / r.Residua.TokenSeconds})
+	r.Peers = append(r.Peers, PeerResult{Name: j.Implementation, Weights: cmp.Or(j.weights, "float32"), Version: of.facts.Version, Threads: of.facts.Threads,
+		GenerationTiming: t,
+		PrefillSpeedup:   t.PrefillSeconds / r.Residua.PrefillSeconds, DecodeSpeedup: t.TokenSeconds / r.Residua.TokenSeconds})
 }
 
 // shares computes the fractions of the machine's peak.
@@ -95,10 +96,12 @@ speedup: of the Residua above it, over another program, of which the fastest tur
 
 func (r *Report) generationTable() figure.Table {
 	t := figure.Table{Title: "Generation", Align: "lllrrrrrrrrrr", Note: fmt.Sprintf(generationNote, decodeAfter),
-		Header: []string{"model", "implementation", "weights", "prompt", "ms", "tokens/s", r.Machine.peakName(), "speedup", "texts", "decoded", "ms/token", "tokens/s", "speedup"}}
+		Header: []string{"model", "implementation", "weights", "prompt", "ms", "tokens/s", r.Machine.peakName(), "speedup", "texts", "decoded", "ms/token",
+			"tokens/s", "speedup"}}
 	row := func(model, implementation, weights string, text Text, of GenerationTiming, prefill, decode string) {
 		t.Row(model, implementationName(implementation), weights, text.Prompt, fmt.Sprintf("%.1f", 1e3*of.PrefillSeconds),
-			whole(of.PrefillTokensPS), percent(of.PrefillShare), prefill, max(1, text.Batch), text.Tokens, fmt.Sprintf("%.2f", 1e3*of.TokenSeconds), fmt.Sprintf("%.1f", of.TokensPS), decode)
+			whole(of.PrefillTokensPS), percent(of.PrefillShare), prefill, max(1, text.Batch), text.Tokens, fmt.Sprintf("%.2f", 1e3*of.TokenSeconds),
+			fmt.Sprintf("%.1f", of.TokensPS), decode)
 	}
 	versions := []string{}
 	for _, g := range r.Generation {

@@ -49,7 +49,7 @@ func (s script) check(ctx context.Context, peer, flag, packages, code string) er
 		return err
 	}
 	if err := s.runs(ctx, code); err != nil {
-		return errors.Errorf("%s: want a Python with %s, got %q (%v): docs/benchmarks.md says how to install one", flag, packages, s.python, err)
+		return errors.Errorf("%s: want a Python with %s, got %q (%v): docs/speed.md says how to install one", flag, packages, s.python, err)
 	}
 	return nil
 }

@@ -24,8 +24,9 @@ const paddedTo = 64
 
 // PyTorch says how to run the PyTorch side of a comparison, experiment/bench/pytorch.py.
 type PyTorch struct {
-	Python string   `yaml:"pytorch" bare:"python3" help:"compare with PyTorch, run by python3 or by PYTHON as in -pytorch=<PYTHON>"`
-	Modes  []string `yaml:"pytorch_modes" default:"eager,compile" split:"," choices:"eager, compile, compile-padded, eager-fp32, compile-fp32" help:"run PyTorch in these <MODES>; also compile-padded, with a vocabulary rounded up to a multiple of 64, and eager-fp32, compile-fp32, in float32 whatever our precision is"` // nil: the default
+	Python string `yaml:"pytorch" bare:"python3" help:"compare with PyTorch, run by python3 or by PYTHON as in -pytorch=<PYTHON>"`
+	// nil: the default
+	Modes  []string `yaml:"pytorch_modes" default:"eager,compile" split:"," choices:"eager, compile, compile-padded, eager-fp32, compile-fp32" help:"run PyTorch in these <MODES>; also compile-padded, with a vocabulary rounded up to a multiple of 64, and eager-fp32, compile-fp32, in float32 whatever our precision is"`
 	Script string   `yaml:"script" default:"experiment/bench/pytorch.py" help:"PyTorch's models are in <FILE>"`
 }
 

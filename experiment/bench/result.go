@@ -116,7 +116,8 @@ func compareSizes(chosen []Workload, results []ModelResult) []SizeResult {
 			if w.Preset.Baseline != plain.Preset.Name || own == nil || transformer == nil {
 				continue
 			}
-			s := SizeResult{Model: w.Name, Transformer: plain.Name, Time: transformer.TokensPS / own.TokensPS, FLOPs: float64(own.TrainFLOPs) / float64(transformer.TrainFLOPs)}
+			s := SizeResult{Model: w.Name, Transformer: plain.Name, Time: transformer.TokensPS / own.TokensPS,
+				FLOPs: float64(own.TrainFLOPs) / float64(transformer.TrainFLOPs)}
 			s.Excess = s.Time / s.FLOPs
 			sizes = append(sizes, s)
 		}

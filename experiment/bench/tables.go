@@ -10,7 +10,8 @@ import (
 // Tables returns the report's tables, in the order in which they are measured.
 func (r *Report) Tables() []figure.Table {
 	var tables []figure.Table
-	for _, t := range []figure.Table{r.modelTable(), r.sizeTable(), r.pytorchTable(), r.threadsTable(), r.stockTable(), r.productTable(), r.designTable(), r.generationTable()} {
+	for _, t := range []figure.Table{r.modelTable(), r.sizeTable(), r.pytorchTable(), r.threadsTable(), r.stockTable(), r.productTable(), r.designTable(),
+		r.generationTable()} {
 		if len(t.Rows) > 0 {
 			tables = append(tables, t)
 		}
@@ -116,7 +117,8 @@ func (r *Report) stockTable() figure.Table {
 }
 
 func (r *Report) productTable() figure.Table {
-	t := figure.Table{Title: "Matrix products", Align: "lrrrr", Note: "N: an operand as it is, T: stored transposed", Header: []string{"M x K x N", "GFLOPS", "% of peak GEMM", "PyTorch's GFLOPS", "speedup"}}
+	t := figure.Table{Title: "Matrix products", Align: "lrrrr", Note: "N: an operand as it is, T: stored transposed",
+		Header: []string{"M x K x N", "GFLOPS", "% of peak GEMM", "PyTorch's GFLOPS", "speedup"}}
 	for _, p := range r.Products {
 		theirs, ratio := "-", "-"
 		if p.PyTorch > 0 {

@@ -10,7 +10,7 @@ import (
 type Target struct {
 	Threads   int             `json:"threads" yaml:"threads" min:"0" max:"1024" help:"compute with <N> threads; 0: all cores"`
 	Device    graph.Device    `json:"device,omitempty" yaml:"device" default:"cpu" help:"run on <D>: cpu, cuda or, of several GPUs, cuda:1; so does PyTorch"`
-	Precision graph.Precision `json:"precision,omitempty" yaml:"precision" help:"compute in <P>: fp32, bf16 (PyTorch: autocast) or, on cuda alone, tf32; without, fp32, on cuda tf32"`
+	Precision graph.Precision `json:"precision,omitempty" yaml:"precision" help:"compute in <P>: fp32, bf16 or, on cuda, its default tf32; without, fp32"`
 	Recompute graph.Recompute `json:"recompute,omitempty"`
 }
 

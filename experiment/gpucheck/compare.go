@@ -125,5 +125,6 @@ func (c Comparison) gradients() (string, error) {
 	if !(worst <= c.Gradients) {
 		err = errors.Errorf("%s: want gradients within %.0e of their norms, got a difference of %.1e of %s", c.Name, c.Gradients, worst, of)
 	}
-	return fmt.Sprintf("figure: %s: gradients of %d parameters, largest difference %.1e of the norm, of %s (wanted <= %.0e)\n", c.Name, len(want), worst, of, c.Gradients), err
+	return fmt.Sprintf("figure: %s: gradients of %d parameters, largest difference %.1e of the norm, of %s (wanted <= %.0e)\n", c.Name, len(want), worst, of,
+		c.Gradients), err
 }

@@ -34,7 +34,8 @@ func (a Architecture) Check(kernel string, g Grid) error {
 	case g.X > maxBlocksX || g.Y > maxBlocksYZ || g.Z > maxBlocksYZ:
 		return errors.Errorf("kernel %s: want a grid of at most %d x %d x %d blocks, got %d x %d x %d", kernel, maxBlocksX, maxBlocksYZ, maxBlocksYZ, g.X, g.Y, g.Z)
 	case shared > a.Shared:
-		return errors.Errorf("kernel %s: want at most %d bytes of shared memory on compute capability %s, got %d and %d of its own", kernel, a.Shared, a.Capability, g.Shared, e.shared)
+		return errors.Errorf("kernel %s: want at most %d bytes of shared memory on compute capability %s, got %d and %d of its own", kernel, a.Shared, a.Capability,
+			g.Shared, e.shared)
 	}
 	return nil
 }

@@ -18,7 +18,8 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("%s: out of memory: want %s more, %s of %s are free, %s are this program's: lower train.batch or model.seq, set train.recompute to block or device.precision to bf16",
+	return fmt.Sprintf("%s: out of memory: want %s more, %s of %s are free, %s are this program's: lower train.batch or model.seq, set train.recompute "+
+		"to block or device.precision to bf16",
 		e.Device, mebibytes(e.Want), mebibytes(e.Free), mebibytes(e.Total), mebibytes(e.Used))
 }
 

@@ -72,7 +72,8 @@ func NewMuon(d Executor, momentum float64, matrices []MuonMatrix) (*Muon, error)
 		array *Array
 		t     Type
 		n     int
-	}{{&m.table, F64, len(table) * int(unsafe.Sizeof(muonMatrix{})) / 8}, {&m.x, F32, x}, {&m.y, F32, x}, {&m.a, F32, a}, {&m.b, F32, a}, {&m.sums, F64, most * muonBlocks}} {
+	}{{&m.table, F64, len(table) * int(unsafe.Sizeof(muonMatrix{})) / 8}, {&m.x, F32, x}, {&m.y, F32, x}, {&m.a, F32, a}, {&m.b, F32, a},
+		{&m.sums, F64, most * muonBlocks}} {
 		array, err := d.Alloc(part.t, part.n)
 		if err != nil {
 			m.Close()
@@ -117,7 +118,8 @@ func (m *Muon) advance(b muonBatch) error {
 	gram := Gemm{TransA: tall, TransB: !tall, M: n, N: n, K: max(b.rows, b.columns), Alpha: 1, A: m.x, LDA: b.columns, B: m.x, LDB: b.columns,
 		C: m.a, LDC: n, Batch: b.count, StrideA: size, StrideB: size, StrideC: n * n}
 	square := Gemm{M: n, N: n, K: n, Alpha: 1, A: m.a, LDA: n, B: m.a, LDB: n, C: m.b, LDC: n, Batch: b.count, StrideA: n * n, StrideB: n * n, StrideC: n * n}
-	next := Gemm{M: b.rows, N: b.columns, K: n, Alpha: 1, A: m.b, LDA: n, B: m.x, LDB: b.columns, C: m.y, LDC: b.columns, Batch: b.count, StrideA: n * n, StrideB: size, StrideC: size}
+	next := Gemm{M: b.rows, N: b.columns, K: n, Alpha: 1, A: m.b, LDA: n, B: m.x, LDB: b.columns, C: m.y, LDC: b.columns, Batch: b.count, StrideA: n * n,
+		StrideB: size, StrideC: size}
 	if tall {
 		next.A, next.LDA, next.StrideA, next.B, next.LDB, next.StrideB = m.x, b.columns, size, m.b, n, n*n
 	}

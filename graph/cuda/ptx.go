@@ -68,7 +68,7 @@ func findCode(labelled, ptx string, major int) string {
 	return ""
 }
 
-// label returns the beginning of the first line of PTX or code: the hash of its sources.
+// label returns the hash of the sources, with which the first line of PTX and of code begins.
 func label(text string) string { return text[:min(len(text), len("// sha256 ")+64)] }
 
 // unpack decompresses a file.

@@ -10,7 +10,7 @@ import (
 )
 
 // leastBalance is what the mean worker's share must be of the busiest worker's, at the sizes of
-// real models and on real machines. docs/benchmarks.md lists what does not reach it.
+// real models and on real machines. docs/speed.md lists what does not reach it.
 const leastBalance = 0.95
 
 // balanceTokens is the number of tokens of a step on such a machine.

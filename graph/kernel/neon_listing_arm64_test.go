@@ -15,8 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// neonMemoryWords is the size of each slice that a test of a routine passes.
-const neonMemoryWords = 2304
+// Words of each slice that a test of a routine passes; the last ones no routine may reach.
+const (
+	neonMemoryWords = 4*16*neonUnpackedRows + neonCanaryWords
+	neonCanaryWords = 64
+	neonCanary      = 0x5ca1ab1e
+)
+
+// neonUnpackedRows bounds the rows of weights that tests unpack, of which 64 share their scales.
+const neonUnpackedRows = 70
 
 // neonCall is one call of a routine, with memory of its own.
 type neonCall struct {
@@ -28,8 +35,12 @@ type neonCall struct {
 // memory returns a pointer of a type to a buffer that both calls get with the same content.
 func (c *neonCall) memory(r *rand.Rand, like reflect.Type, fill func(r *rand.Rand) uint32) reflect.Value {
 	buffer := make([]uint32, neonMemoryWords)
-	for i := range buffer {
+	usable := neonMemoryWords - neonCanaryWords
+	for i := range usable {
 		buffer[i] = fill(r)
+	}
+	for i := usable; i < neonMemoryWords; i++ {
+		buffer[i] = neonCanary
 	}
 	c.buffers = append(c.buffers, buffer)
 	return reflect.NewAt(like.Elem(), unsafe.Pointer(&buffer[0]))
@@ -78,6 +89,9 @@ func TestNEONEqualsItsListing(t *testing.T) {
 			frame, places := neonFrame(reflect.TypeOf(all[name]), interpreted.arguments)
 			program.run(name, frame)
 			for i, want := range real.buffers {
+				if len(want) == neonMemoryWords { // no row of scores
+					require.Equal(t, slices.Repeat([]uint32{neonCanary}, neonCanaryWords), want[neonMemoryWords-neonCanaryWords:], "%s, seed %d: buffer %d, beyond its end", name, seed, i)
+				}
 				for j := range want {
 					require.True(t, sameWord(want[j], interpreted.buffers[i][j]), "%s, seed %d: buffer %d, word %d: the processor has %#x, the listing %#x", name, seed, i, j, want[j], interpreted.buffers[i][j])
 				}
@@ -212,7 +226,7 @@ func (c *neonCall) pointer(r *rand.Rand, name string, like reflect.Type) reflect
 		}
 		return reflect.ValueOf(x)
 	case reflect.TypeFor[*weightsTile]():
-		return reflect.ValueOf(&weightsTile{y: float(), a: float(), x: unsafe.Pointer(float()), scales: float(), k: 1 + r.IntN(70), panel: 16 * 35})
+		return reflect.ValueOf(&weightsTile{y: float(), a: float(), x: unsafe.Pointer(float()), scales: float(), k: 1 + r.IntN(neonUnpackedRows), panel: 16 * neonUnpackedRows})
 	}
 	return c.memory(r, like, anyFloat32)
 }

@@ -13,5 +13,6 @@ type internalError struct {
 }
 
 func (e *internalError) Error() string {
-	return fmt.Sprintf("%s: internal error: %v: a bug of the program; please report it, with the lines below and the command that you ran, at %s", e.command, e.value, reportTo)
+	return fmt.Sprintf("%s: internal error: %v: a bug of the program; please report it, with the lines below and the command that you ran, at %s", e.command,
+		e.value, reportTo)
 }

@@ -102,5 +102,6 @@ func available() string {
 	for _, folder := range runs[:min(len(runs), runsNamed)] {
 		names = append(names, filepath.Dir(folder))
 	}
-	return strings.Join(names, ", ") + ", a run folder (train -config quickstart makes runs/quickstart), a step folder, a .safetensors file, or a folder of Hugging Face's that is on this machine"
+	return strings.Join(names, ", ") + ", a run folder (train -config quickstart makes runs/quickstart), a step folder, a .safetensors file, or a folder " +
+		"of Hugging Face's that is on this machine"
 }

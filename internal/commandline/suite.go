@@ -107,5 +107,6 @@ func (s Suite) help(out Output) error {
 	for _, sub := range s.Suites {
 		table.Row("", sub.Name, sub.Summary)
 	}
-	return out.Print(fmt.Sprintf("%sCommands:\n%s\n%s COMMAND -h shows a command's flags.\n%s", helpHead(s.Program, s.Name, s.Summary, s.Example), table.Text(), s.Name, helpTail(s.Notes)))
+	return out.Print(fmt.Sprintf("%sCommands:\n%s\n%s COMMAND -h shows a command's flags.\n%s", helpHead(s.Program, s.Name, s.Summary, s.Example), table.Text(),
+		s.Name, helpTail(s.Notes)))
 }

@@ -20,6 +20,7 @@ func isVersion(arg string) bool {
 // the instructions by which it multiplies matrices on this machine.
 func (s Suite) version() Command {
 	return Command{Name: s.Name + " version", Run: func(_ context.Context, out Output) error {
-		return out.Print(fmt.Sprintf("%s %s, %s %s/%s\nmultiplies %s\n", s.Name, build.Describe(), runtime.Version(), runtime.GOOS, runtime.GOARCH, kernel.Instructions()))
+		return out.Print(fmt.Sprintf("%s %s, %s %s/%s\nmultiplies %s\n", s.Name, build.Describe(), runtime.Version(), runtime.GOOS, runtime.GOARCH,
+			kernel.Instructions()))
 	}}
 }

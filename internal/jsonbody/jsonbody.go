@@ -38,7 +38,8 @@ func Read(w http.ResponseWriter, r *http.Request, limits Limits, v any) error {
 		w.Header().Set("Connection", "close")
 		return ErrTooLarge
 	}
-	body := &timed{reader: http.MaxBytesReader(w, r.Body, limits.Bytes), control: http.NewResponseController(w), stall: limits.Stall, end: time.Now().Add(limits.Time)}
+	body := &timed{reader: http.MaxBytesReader(w, r.Body, limits.Bytes), control: http.NewResponseController(w), stall: limits.Stall,
+		end: time.Now().Add(limits.Time)}
 	err := settings.DecodeJSON(transform.NewReader(body, encoding.UTF8Validator), v)
 	if err == nil {
 		body.control.SetReadDeadline(time.Time{}) // otherwise a long answer would end as if its client had gone

@@ -10,14 +10,15 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/cli/generate"
 	"github.com/residua-go/residua/experiment/bench"
+	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/internal/commandline/clitest"
 	"github.com/residua-go/residua/internal/stats"
 	"github.com/residua-go/residua/models"
@@ -65,17 +66,30 @@ func TestFiveMinutes(t *testing.T) {
 	assert.LessOrEqual(t, strings.Count(read(t, "README.md"), "\n"), 110)
 }
 
+// TestTheSample: the README shows what its command writes.
+func TestTheSample(t *testing.T) {
+	page := read(t, "README.md")
+	command := regexp.MustCompile("\\(`residua generate (.*)`\\)").FindStringSubmatch(page)
+	require.NotNil(t, command)
+	got := clitest.Call(generate.Command(models.Standard(), strings.NewReader("")), clitest.Words(command[1])...)
+	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
+	assert.Contains(t, page, "\n```\n"+got.Stdout+"```\n")
+}
+
 // TestStreamsAreCounted: the number of streams besides the RMT that the README gives, in tens, is
 // right.
 func TestStreamsAreCounted(t *testing.T) {
 	others := len(models.Standard().Streams()) - 1
-	words := map[int]string{2: "twenty", 3: "thirty", 4: "forty"}
-	assert.Contains(t, strings.Join(strings.Fields(read(t, "README.md")), " "), " and some "+words[others/10]+" other streams")
+	tens := map[int]string{2: "twenty", 3: "thirty", 4: "forty"}
+	assert.Contains(t, words(t, "README.md"), " and some "+tens[others/10]+" other streams")
 }
 
-// TestTheResult: the README's result equals the log's, without the seeds by which the rate was
-// chosen.
-func TestTheResult(t *testing.T) {
+// words returns a page's text with single spaces.
+func words(t *testing.T, page string) string { return strings.Join(strings.Fields(read(t, page)), " ") }
+
+// TestQuickstart: what docs/experiments.md says of quickstart is in its log, without the seeds that
+// chose the rate.
+func TestQuickstart(t *testing.T) {
 	const rate = 5.6e-3
 	losses := map[string]map[int]float64{"rmt": {}, "transformer": {}}
 	flops := map[string]float64{}
@@ -100,14 +114,14 @@ func TestTheResult(t *testing.T) {
 		plain, matrix, differences = append(plain, a), append(matrix, b), append(differences, b-a)
 	}
 	d, base := stats.Mean(differences), stats.Mean(plain)
-	page := strings.Join(strings.Fields(read(t, "README.md")), " ")
+	page := words(t, "docs/experiments.md")
 	assert.Contains(t, page, fmt.Sprintf("the RMT's loss is %.3f and the transformer's %.3f, lower by", stats.Mean(matrix).Mean, base.Mean))
 	assert.Contains(t, page, fmt.Sprintf("%.3f ± %.3f nats (%.1f%% ± %.1f%%;", -d.Mean, d.Error, -100*d.Mean/base.Mean, 100*d.Error/base.Mean))
 	assert.Contains(t, page, fmt.Sprintf("for %.0f%% of the FLOPs", 100*flops["rmt"]/flops["transformer"]))
 }
 
 // chosenLosses returns the losses of each series of a study, by seed, at the rate that seed 0
-// chose.
+// chose; all of a series without seed 0.
 func chosenLosses(t *testing.T, study string) map[string]map[int]float64 {
 	type run struct {
 		Series string
@@ -127,7 +141,7 @@ func chosenLosses(t *testing.T, study string) map[string]map[int]float64 {
 	}
 	losses := map[string]map[int]float64{}
 	for _, r := range runs {
-		if r.Seed == 0 || r.LR != chosen[r.Series].LR {
+		if best, ok := chosen[r.Series]; r.Seed == 0 || ok && r.LR != best.LR {
 			continue
 		}
 		if losses[r.Series] == nil {
@@ -138,7 +152,8 @@ func chosenLosses(t *testing.T, study string) map[string]map[int]float64 {
 	return losses
 }
 
-// TestTheCards: what the README and docs/log.md say of the cards is in their log.
+// TestTheCards: what the README, docs/experiments.md and docs/log.md say of the cards is in their
+// log, and what the README says of models twice as wide is in the zoo's.
 func TestTheCards(t *testing.T) {
 	losses := chosenLosses(t, "cards")
 	below := func(series, baseline string, seeds int) stats.Estimate {
@@ -150,7 +165,7 @@ func TestTheCards(t *testing.T) {
 		}
 		return stats.Mean(all)
 	}
-	page := strings.Join(strings.Fields(read(t, "README.md")), " ")
+	page := words(t, "docs/experiments.md")
 	const plain = "quickstart-transformer"
 	var eight []string // the series with eight seeds, the best first
 	for series, of := range losses {
@@ -161,25 +176,23 @@ func TestTheCards(t *testing.T) {
 	slices.SortFunc(eight, func(a, b string) int { return cmp.Compare(below(b, plain, 8).Mean, below(a, plain, 8).Mean) })
 	require.Len(t, eight, 7)
 	require.Equal(t, "quickstart", eight[1])
-	assert.Contains(t, page, fmt.Sprintf("Of the RMT's gain, %s nats,", estimate(below(eight[1], plain, 8))))
-	assert.Contains(t, page, fmt.Sprintf("five others with 8 seeds gain at most %.3f.", below(eight[2], plain, 8).Mean))
-	assert.Contains(t, page, fmt.Sprintf("With Muon RMT and Deep Delta gain %.2f and %.2f (3 seeds)", below(eight[1]+"-muon", plain+"-muon", 3).Mean, below(eight[0]+"-muon", plain+"-muon", 3).Mean))
-	rows := regexp.MustCompile(`(?m)^\| (Transformer|Residual Matrix Transformer|Deep Delta Learning) \| (\S+) \| (\S+) \| \d+ \| (\S+) \| (\S+ ± \S+) \| [^|]+ \| (8) \| (\S+) \| (\S+) \|$`).FindAllStringSubmatch(read(t, "docs/models.md"), -1)
-	require.Len(t, rows, 3)
-	for _, r := range rows {
-		assert.Contains(t, page, "| "+strings.Join(r[1:], " | ")+" |")
-	}
+	rmt, delta, third := below(eight[1], plain, 8), below(eight[0], plain, 8), below(eight[2], plain, 8)
+	rmtMuon, deltaMuon := below(eight[1]+"-muon", plain+"-muon", 3), below(eight[0]+"-muon", plain+"-muon", 3)
+	assert.Contains(t, page, fmt.Sprintf("The RMT's loss is %s nats a byte below the transformer's, Deep Delta's %s; of five other designs with eight seeds none gains more than %.3f.", estimate(rmt), estimate(delta), third.Mean))
+	assert.Contains(t, page, fmt.Sprintf("With Muon the RMT and Deep Delta gain %.2f and %.2f (three seeds)", rmtMuon.Mean, deltaMuon.Mean))
+	assert.Contains(t, words(t, "README.md"), fmt.Sprintf("its loss is %.2f [nats](docs/glossary.md) a byte lower with AdamW, %.2f lower with Muon)", rmt.Mean, rmtMuon.Mean))
+	longer := chosenLosses(t, "zoo")
+	assert.Greater(t, longer["rmt"][1], longer["transformer"][1], "the lead is gone after eight million bytes")
+	assert.Contains(t, page, fmt.Sprintf("After eight million bytes it is not lower: %.3f and %.3f (", longer["rmt"][1], longer["transformer"][1]))
 	modern, modernMuon := below("quickstart-rmt-modern", "quickstart-modern", 3), below("quickstart-rmt-modern-muon", "quickstart-modern-muon", 3)
 	assert.Less(t, modern.Mean, 2*modern.Error, "the RMT gains nothing on the modern block")
 	assert.Negative(t, modernMuon.Mean, "nor by Muon")
-	log := strings.Join(strings.Fields(read(t, "docs/log.md")), " ")
-	assert.Contains(t, log, fmt.Sprintf("by %.3f ± %.3f nats with AdamW, and with Muon it ends %.3f ± %.3f above it", -modern.Mean, modern.Error, -modernMuon.Mean, modernMuon.Error))
+	assert.Contains(t, words(t, "docs/log.md"), fmt.Sprintf("by %.3f ± %.3f nats with AdamW, and with Muon it ends %.3f ± %.3f above it", -modern.Mean, modern.Error, -modernMuon.Mean, modernMuon.Error))
 }
 
-// TestALargerStream: what the README, docs/experiments.md and docs/log.md say of the RMT's keys and
-// its stream is in the logs of the studies of the stream alone.
+// TestALargerStream: what docs/experiments.md and docs/log.md say of the RMT's keys and its stream
+// is in the logs of the studies of the stream alone.
 func TestALargerStream(t *testing.T) {
-	page := func(file string) string { return strings.Join(strings.Fields(read(t, file)), " ") }
 	var keys, rest []string
 	for _, width := range []string{"64", "128"} {
 		losses := chosenLosses(t, "stream-alone-"+width)
@@ -196,11 +209,10 @@ func TestALargerStream(t *testing.T) {
 		}
 		keys, rest = append(keys, below("rmt-32", "rmt-8")), append(rest, below("rmt-8", "vector"))
 	}
-	assert.Contains(t, page("README.md"), "keys four times as long bring "+keys[1]+";")
-	assert.Contains(t, page("docs/experiments.md"), "32 keys end "+keys[0]+" and "+keys[1]+" nats below 8")
-	assert.Contains(t, page("docs/experiments.md"), "the RMT already ends "+rest[0]+" and "+rest[1]+" nats lower")
-	assert.Contains(t, page("docs/log.md"), "ends "+keys[0]+" nats below the one with 8 at width 64, and "+keys[1]+" at width 128")
-	assert.Contains(t, page("docs/log.md"), "it already ends "+rest[0]+" and "+rest[1]+" nats below")
+	assert.Contains(t, words(t, "docs/experiments.md"), "32 keys end "+keys[0]+" and "+keys[1]+" nats below 8")
+	assert.Contains(t, words(t, "docs/experiments.md"), "the RMT already ends "+rest[0]+" and "+rest[1]+" nats lower")
+	assert.Contains(t, words(t, "docs/log.md"), "ends "+keys[0]+" nats below the one with 8 at width 64, and "+keys[1]+" at width 128")
+	assert.Contains(t, words(t, "docs/log.md"), "it already ends "+rest[0]+" and "+rest[1]+" nats below")
 }
 
 // TestDepth: the table of docs/experiments.md has the losses and differences of the report.
@@ -220,7 +232,7 @@ func TestDepth(t *testing.T) {
 }
 
 // TestScaling: the tables of docs/experiments.md have the losses and exponents of the report, and
-// the README its share of the FLOPs.
+// its text the share of the FLOPs.
 func TestScaling(t *testing.T) {
 	page, report := read(t, "docs/experiments.md"), read(t, "studies/scaling-bytes/report.md")
 	sizes := regexp.MustCompile(`(?m)^\| \S+ size\d \| \S+ \| (\S+) \| \S+ \| (\S+) \| (\S+) \| \S+ \| 3 \| (\S+ ± \S+) \|`).FindAllStringSubmatch(report, -1)
@@ -237,37 +249,28 @@ func TestScaling(t *testing.T) {
 	}
 	share := regexp.MustCompile(`(?m)^\| \S+ \| training FLOPs \| 0\.(\d\d) \| (\S+ to \S+) \|$`).FindStringSubmatch(report)
 	require.NotNil(t, share)
-	assert.Contains(t, strings.Join(strings.Fields(page), " "), fmt.Sprintf("0.%s (%s) of the FLOPs", share[1], share[2]))
-	assert.Contains(t, strings.Join(strings.Fields(read(t, "README.md")), " "), fmt.Sprintf("it needs %s%% of the FLOPs for the same loss", share[1]))
+	assert.Contains(t, words(t, "docs/experiments.md"), fmt.Sprintf("0.%s (%s) of the FLOPs", share[1], share[2]))
 }
 
-// TestCapacity: the table of docs/experiments.md has the thresholds of the report, and the README
-// the range of the first three and all others'.
+// TestCapacity: the table of docs/experiments.md has the thresholds of the report.
 func TestCapacity(t *testing.T) {
 	page, report := read(t, "docs/experiments.md"), read(t, "studies/capacity/report.md")
 	rows := regexp.MustCompile(`(?m)^\| \S+ \| 3 \| (\S+) \| (.*) \| (\S+) \| (.*) \|$`).FindAllStringSubmatch(report, -1)
 	require.Len(t, rows, 9)
-	var loads []string
 	for i, r := range rows {
 		row := fmt.Sprintf(" | %s | %s | %s | %s | ", r[1], r[2], r[3], r[4])
 		if i == 0 {
 			row = fmt.Sprintf(" | %s | %s | 1 | | ", r[1], r[2])
 		}
 		assert.Contains(t, page, row)
-		load, err := strconv.ParseFloat(r[1], 64)
-		require.NoError(t, err)
-		loads = append(loads, fmt.Sprintf("%.0f", load))
 	}
-	others := slices.Compact(slices.Clone(loads[3:]))
-	require.Len(t, others, 1)
-	assert.Contains(t, strings.Join(strings.Fields(read(t, "README.md")), " "), fmt.Sprintf("to copy %s to %s tokens through one token's stream, four other designs %s.", loads[0], loads[2], others[0]))
 }
 
 func estimate(e stats.Estimate) string { return fmt.Sprintf("%.3f ± %.3f", e.Mean, e.Error) }
 
-// TestTrainingSpeeds: the table of docs/benchmarks.md has the speeds of the files next to it.
+// TestTrainingSpeeds: the table of docs/speed.md has the speeds of the files next to it.
 func TestTrainingSpeeds(t *testing.T) {
-	page := read(t, "docs/benchmarks.md")
+	page := read(t, "docs/speed.md")
 	files, err := filepath.Glob("experiment/bench/results/*.json")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -290,10 +293,11 @@ func TestTrainingSpeeds(t *testing.T) {
 	}
 }
 
-// TestSpeed: the README's speeds, a row for each kind of processor, occur in files that bench
-// wrote.
+// TestSpeed: the first table of docs/speed.md, a row for each kind of processor, and the README's
+// two speeds are in files that bench wrote.
 func TestSpeed(t *testing.T) {
-	page := read(t, "README.md")
+	page := read(t, "docs/speed.md")
+	var compiled []string
 	for _, row := range []struct{ processor, training, precision, generation, weights string }{
 		{"AMD with AVX512_BF16", "bfloat16-134m", "bf16", "generation", "F32"},
 		{"Intel with AMX", "bfloat16-amx-134m", "bf16", "generation-amx", "BF16"},
@@ -304,17 +308,22 @@ func TestSpeed(t *testing.T) {
 		var speeds []string
 		for _, m := range training.PyTorch[:2] {
 			i := slices.IndexFunc(m.Baselines, func(b bench.BaselineResult) bool { return b.Mode == bench.Compiled })
+			if m.Name == "rmt-134m" {
+				compiled = append(compiled, fmt.Sprintf("%.2f", m.Baselines[i].Speedup))
+			}
 			speeds = append(speeds, fmt.Sprintf("`%s` %.0f, %.2f", m.Name, m.Residua.TokensPS, m.Baselines[i].Speedup))
 		}
 		want := fmt.Sprintf("| %s | %s: %s |", row.processor, row.precision, strings.Join(speeds, "; "))
 		if row.generation != "" {
-			want += generationSpeeds(t, "docs/"+row.generation+".json", row.weights)
+			want += generationSpeeds(t, "experiment/bench/results/"+row.generation+".json", row.weights)
 		}
 		assert.Contains(t, page, want)
 	}
+	require.Len(t, compiled, 2)
+	assert.Contains(t, words(t, "README.md"), fmt.Sprintf("bfloat16 %s (AMD) and %s (Intel) times as fast as by PyTorch's `torch.compile`", compiled[0], compiled[1]))
 }
 
-// generationSpeeds returns the cells of the README for reading a prompt with some weights and for
+// generationSpeeds returns that table's cells for reading a prompt with some weights and for
 // decoding with int8.
 func generationSpeeds(t *testing.T, file, weights string) string {
 	report, err := bench.ReadReport(file)

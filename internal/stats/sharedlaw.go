@@ -64,8 +64,8 @@ func FitShared(curves [][]Runs, above bool) (f SharedFit, ok bool) {
 	return f, true
 }
 
-// Interval returns a quantity of the law, and the middle share of it over the resamples, as 0.95,
-// NaN if there are none.
+// Interval returns a quantity of the law and the interval that holds the middle share of its values
+// over the resamples, as 0.95; NaN without resamples.
 func (f SharedFit) Interval(of func(SharedLaw) float64, share float64) (value, low, high float64) {
 	values := make([]float64, len(f.draws))
 	for i, d := range f.draws {

@@ -22,7 +22,8 @@ func checkBFloat16(t *testing.T, spec models.Spec) {
 	assert.NotEqual(t, exact.CrossEntropy, want.CrossEntropy)
 	t.Logf("loss %.4f, in float32 %.4f", want.CrossEntropy, exact.CrossEntropy)
 	assert.InEpsilon(t, exact.CrossEntropy, want.CrossEntropy, 0.05, "loss") // dozens of roundings one after the other, each by up to 2^-9
-	for name, s := range map[string]Setup{"packed": {}, "packed, with recomputation": {Recompute: graph.RecomputeBlock}, "packed, norms and activations again": {Recompute: graph.RecomputeCheap}} {
+	for name, s := range map[string]Setup{"packed": {}, "packed, with recomputation": {Recompute: graph.RecomputeBlock},
+		"packed, norms and activations again": {Recompute: graph.RecomputeCheap}} {
 		s.Precision = graph.BF16
 		r, g := trained(t, spec, store, b, s)
 		require.Equal(t, want.Loss, r.Loss, name)

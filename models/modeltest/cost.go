@@ -36,7 +36,8 @@ func checkCost(t *testing.T, spec models.Spec) {
 		tokens, byOp(p, func(c graph.OpCost) int { return c.FLOPs }))
 	assert.Equal(t, int(each), cost.ForwardFLOPs, "FLOPs of a token")
 	assert.Equal(t, 3*cost.ForwardFLOPs, cost.TrainFLOPs())
-	assert.Equal(t, p.Memory().Activations, cost.ActivationBytes*tokens, "bytes that the backward pass reads of %d tokens: want what the graph has, by op below, got what Cost says\n%s",
+	assert.Equal(t, p.Memory().Activations, cost.ActivationBytes*tokens, "bytes that the backward pass reads of %d tokens: want what the graph has, by "+
+		"op below, got what Cost says\n%s",
 		tokens, byOp(p, func(c graph.OpCost) int { return c.Kept }))
 	cheap := Compile(t, spec, store, Setup{Gradients: true, LossOnly: true, Training: true, Recompute: graph.RecomputeCheap})
 	assert.LessOrEqual(t, cheap.Memory().Activations, p.Memory().Activations, "activation bytes when norms and activations are computed again")

@@ -45,7 +45,8 @@ func checkGradients(t *testing.T, spec models.Spec, idle IdleFunc) {
 		if d, ok := spec.Design().(stream.IdleDesign); ok {
 			declared = d.Idle(param.Name, param.Shape)
 		}
-		assert.LessOrEqual(t, zeros, idleEntries(spec, b, param)+declared+idle(spec, param), "entries of the gradient of %q (%d) that are zero", param.Name, param.Size())
+		assert.LessOrEqual(t, zeros, idleEntries(spec, b, param)+declared+idle(spec, param), "entries of the gradient of %q (%d) that are zero", param.Name,
+			param.Size())
 		assert.Less(t, zeros, param.Size(), "gradient of %q is zero", param.Name)
 	}
 }

@@ -51,6 +51,7 @@ MODELS = {
     "phi3": ("Phi3", dict(GROUPED, sliding_window=5)),
     "phi3-long": ("Phi3", dict(GROUPED, num_attention_heads=4, partial_rotary_factor=0.5, max_position_embeddings=128, original_max_position_embeddings=32,
                                rope_parameters=dict(LONG, partial_rotary_factor=0.5), tie_word_embeddings=True)),
+    "nanochat": ("NanoChat", dict(GROUPED, bos_token_id=1, final_logit_softcapping=4.0)),
     "phi3-longer": ("Phi3", dict(GROUPED, num_hidden_layers=2, partial_rotary_factor=0.5, max_position_embeddings=128, original_max_position_embeddings=8,
                                  rope_parameters=dict(LONG, partial_rotary_factor=0.5, original_max_position_embeddings=8))),
     "llama-biases": ("Llama", dict(GROUPED, attention_bias=True, mlp_bias=True)),

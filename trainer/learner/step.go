@@ -23,9 +23,9 @@ type Step struct {
 	Signal bool // Options.Signal returned true on some rank
 }
 
-// Train makes the given number of steps and calls each, if not nil, after every one. It stops
-// early and returns the error if each returns one or ctx ends; in a Group, if the context of
-// any rank ends.
+// Train makes the given number of steps and calls the function each, unless it is nil, after every
+// step. It stops early and returns the error if each returns one or ctx ends; in a Group, if the
+// context of any rank ends.
 func (l *Learner) Train(ctx context.Context, steps int, each func(Step) error) error {
 	for range steps {
 		if err := ctx.Err(); err != nil && l.ranks == nil {

@@ -37,7 +37,8 @@ func build(sources, kernels, folder string) error {
 	}
 	out, err := exec.Command("flock", arguments...).CombinedOutput()
 	const most = 4000
-	return errors.Wrapf(err, "building the emulator for tests of the CUDA backend without a GPU, which wants a C++ compiler ($CXX) and make (Debian: apt install g++ make), or RESIDUA_GPU=1 on a machine with a GPU: %s", out[:min(len(out), most)])
+	return errors.Wrapf(err, "building the emulator for tests of the CUDA backend without a GPU, which wants a C++ compiler ($CXX) and make (Debian: apt "+
+		"install g++ make), or RESIDUA_GPU=1 on a machine with a GPU: %s", out[:min(len(out), most)])
 }
 
 // relative returns a path relative to a folder. An absolute path could have spaces in the

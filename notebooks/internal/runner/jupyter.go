@@ -24,8 +24,10 @@ type Jupyter struct {
 
 // How to install what is missing, in one line each.
 const (
-	installNBConvert = `install it by "apt-get install -y --no-install-recommends jupyter-nbconvert" (Debian, Ubuntu) or "python3 -m venv build/venv && build/venv/bin/pip install nbconvert"`
-	installServer    = `install it by "apt-get install -y jupyter-notebook" (Debian, Ubuntu) or "python3 -m venv build/venv && build/venv/bin/pip install jupyterlab"`
+	installNBConvert = `install it by "apt-get install -y --no-install-recommends jupyter-nbconvert" (Debian, Ubuntu)` +
+		` or "python3 -m venv build/venv && build/venv/bin/pip install nbconvert"`
+	installServer = `install it by "apt-get install -y jupyter-notebook" (Debian, Ubuntu)` +
+		` or "python3 -m venv build/venv && build/venv/bin/pip install jupyterlab"`
 )
 
 // FindJupyter looks for the program jupyter: the one that $JUPYTER names, or else the one in

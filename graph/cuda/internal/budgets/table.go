@@ -27,7 +27,8 @@ const columns = "kernel\tsm_80 registers\tshared\tspills\tsm_90 registers\tshare
 // format writes the table.
 func format(version string, rows []row) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "# Made by go run ./internal/budgets with ptxas %s. Bytes of shared memory are static ones, bytes of spills a thread's.\n%s\n", version, columns)
+	fmt.Fprintf(&text, "# Made by go run ./internal/budgets with ptxas %s. Bytes of shared memory are static ones, bytes of spills a thread's.\n%s\n", version,
+		columns)
 	for _, r := range rows {
 		fmt.Fprintf(&text, "%s", r.kernel)
 		for _, u := range r.usage {

@@ -27,11 +27,13 @@ func main() {
 		fmt.Fprintf(&imports, "%s %q\n", name, p.PkgPath)
 		// If the interpreter already has a table of the package, keep its proxies: they say
 		// which interfaces interpreted types can implement.
-		fmt.Fprintf(&tables, "\nfunc init() {\nimports.Packages.MergePackage(%[1]q, imports.PackageUnderlying{\nName: %[2]q, Proxies: maps.Clone(imports.Packages[%[1]q].Proxies),\n", p.PkgPath, p.Name)
+		fmt.Fprintf(&tables, "\nfunc init() {\nimports.Packages.MergePackage(%[1]q, imports.PackageUnderlying{\nName: %[2]q, Proxies: "+
+			"maps.Clone(imports.Packages[%[1]q].Proxies),\n", p.PkgPath, p.Name)
 		genimport.WriteTable(&tables, p.Types, name)
 		tables.WriteString("})\n}\n")
 	}
-	text := "// Made by ./tables.\n\npackage main\n\nimport (\n\"maps\"\n\"reflect\"\n\n\"github.com/cosmos72/gomacro/imports\"\n" + imports.String() + ")\n" + tables.String()
+	text := "// Made by ./tables.\n\npackage main\n\nimport (\n\"maps\"\n\"reflect\"\n\n\"github.com/cosmos72/gomacro/imports\"\n" + imports.String() + ")\n" +
+		tables.String()
 	if err := os.WriteFile("tables.go", []byte(text), 0o644); err != nil {
 		log.Fatal(err)
 	}
