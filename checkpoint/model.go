@@ -143,6 +143,10 @@ func checkVersion(version int) error {
 	return nil
 }
 
+// Digest returns the sha256 of tensors, as lower-case hex, which does not depend on their order:
+// what digestOf does without metadata.
+func Digest(tensors []Tensor) string { return digestOf(tensors, nil) }
+
 // digestOf returns the sha256, as lower-case hex, of metadata (without [metadataDigest]) sorted by
 // key, then of tensors sorted by name. For metadata it hashes the count, then each key and value.
 // For a tensor it hashes the name, the element type (F32 for BF16, which is read as F32), the

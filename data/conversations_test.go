@@ -1,10 +1,15 @@
 package data
 
 import (
+	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/pkg/errors"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -119,4 +124,78 @@ func TestPackedRowsComeOnceAnEpoch(t *testing.T) {
 	}
 	other, _ := first(1, 300, 2)
 	assert.NotEqual(t, one, other)
+}
+
+// TestMessagesAreRenderedByATemplate: targets are what it writes for the assistant, with the tokens
+// that it ends a turn by; BOS comes once, from the template or else in front.
+func TestMessagesAreRenderedByATemplate(t *testing.T) {
+	load := func(text, begin string, chat bool) (*Corpus, error) {
+		path := filepath.Join(t.TempDir(), "a.jsonl")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		o := Options{Source: DefaultConversations(), Paths: []string{path}, Split: "none"}
+		if chat {
+			one := func(c Chat) string {
+				var messages []struct{ Role, Content string }
+				require.NoError(t, json.Unmarshal(c.Messages, &messages))
+				out := begin
+				for i, m := range messages {
+					if m.Content == "rewrite" && i < len(messages)-1 {
+						m.Content = "other"
+					}
+					out += m.Role[:1] + ":" + m.Content + ";"
+				}
+				if c.Generation {
+					out += "a:"
+				}
+				return out
+			}
+			o.Chat = func(_ context.Context, chats []Chat) (texts []string, err error) {
+				for _, c := range chats {
+					if strings.Contains(string(c.Messages), "fail") {
+						return texts, errors.New("no such role")
+					}
+					texts = append(texts, one(c))
+				}
+				return texts, nil
+			}
+		}
+		return Load(t.Context(), o)
+	}
+	const two = `{"messages": [{"role": "system", "content": "x"}, {"role": "user", "content": "q"}, {"role": "assistant", "content": "yes"}, {"role": "user", "content": "r"}, {"role": "assistant", "content": "no"}]}`
+	for _, begin := range []string{"", "<|endoftext|>"} {
+		c, err := load(two+"\n"+`{"prompt": "p", "response": "r"}`, begin, true)
+		require.NoError(t, err)
+		packed, err := c.Pack(32, false)
+		require.NoError(t, err)
+		ids := packed.Train.Tokens.IDs()
+		require.EqualValues(t, 256, ids[0])
+		var text, learned strings.Builder
+		targets := make([]int32, len(ids))
+		packed.Train.Tokens.copyTargets(targets)
+		for i, id := range ids[1:] {
+			if id < 256 {
+				text.WriteByte(byte(id))
+			}
+			if targets[i+1] >= 0 && targets[i+1] < 256 {
+				learned.WriteByte(byte(targets[i+1]))
+			}
+		}
+		assert.Equal(t, "s:x;u:q;a:yes;u:r;a:no;pr", text.String())
+		assert.Equal(t, "yes;no;r", learned.String())
+	}
+	for want, text := range map[string]string{
+		"": two + "\n" + `{"messages": [{"role": "user", "content": "fail"}, {"role": "assistant", "content": "b"}]}`,
+		"a.jsonl:1: field messages: want a list, got 3":                            `{"messages": 3}`,
+		"want a message of the role assistant to learn, got none":                  `{"messages": [{"role": "user", "content": "q"}]}`,
+		"want objects with role and content, got 1":                                `{"messages": [1]}`,
+		"a.jsonl:1: field messages: want a template that continues a conversation": `{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "rewrite"}, {"role": "user", "content": "q"}, {"role": "assistant", "content": "b"}]}`,
+	} {
+		_, err := load(text, "", true)
+		if strings.Contains(text, "fail") {
+			want = "a.jsonl:2: no such role"
+		}
+		assert.ErrorContains(t, err, want)
+	}
+	_, err := load(two, "", false)
+	assert.ErrorContains(t, err, "a.jsonl:1: field messages: want data.source.template with it")
 }

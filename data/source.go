@@ -135,6 +135,10 @@ type Options struct {
 
 	Tokenizer string // see NewTokenizer; "" means bytes
 
+	// Chat renders messages of Conversations by a model's chat template, up to the first one that
+	// cannot be rendered. nil: messages are refused.
+	Chat func(ctx context.Context, chats []Chat) ([]string, error)
+
 	// Split says which part of the corpus is validation:
 	//
 	//	hash, hash/N  documents whose name's sha256, its first 8 bytes taken as

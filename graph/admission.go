@@ -45,7 +45,7 @@ func (p *Program) additionalMemory() MemoryNeed {
 		return m
 	}
 	store := p.builder.options.Store
-	for _, param := range store.params {
+	for _, param := range store.Trained() {
 		bytes := param.Size() * int(store.dtype.Size())
 		m.Gradients += absent(param.Grad, bytes)
 		for _, moment := range []*tensor.Dense{param.Moment1, param.Moment2}[:p.options.moments(param)] {

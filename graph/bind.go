@@ -42,9 +42,9 @@ func (p *Program) bindOutputs() error {
 	if !p.options.Separate {
 		p.plan.bind()
 	}
-	store := p.builder.options.Store
+	store, trained := p.builder.options.Store, p.builder.trained()
 	for i, grad := range p.gradients {
-		opOf(grad).buffer.bindTo(store.ensureGrad(p.builder.params[i].param))
+		opOf(grad).buffer.bindTo(store.ensureGrad(trained[i].param))
 	}
 	return nil
 }
@@ -55,8 +55,9 @@ func (p *Program) bindDevice() error {
 			return err
 		}
 	}
+	trained := p.builder.trained()
 	for i, grad := range p.gradients {
-		a, err := p.builder.options.Store.residentGrad(p.builder.params[i].param)
+		a, err := p.builder.options.Store.residentGrad(trained[i].param)
 		if err != nil {
 			return err
 		}

@@ -22,10 +22,10 @@ type differentiator struct {
 	rebuild    *rebuilder // nil: no recomputation
 }
 
-// differentiate returns the gradient node of each of b's parameters.
+// differentiate returns the gradient node of each of b's parameters that is not Frozen.
 func differentiate(b *Builder, loss *gorgonia.Node, recompute Recompute) (gorgonia.Nodes, error) {
 	d := newDifferentiator(b, loss)
-	for _, p := range b.params {
+	for _, p := range b.trained() {
 		d.useful[p.node], d.parameters[p.node] = true, true
 	}
 	d.rebuild = newRebuilder(b, d.order, recompute)
@@ -73,6 +73,27 @@ func (d *differentiator) walk(loss *gorgonia.Node) error {
 		if err := d.visit(d.order[i]); err != nil {
 			return err
 		}
+		if err := d.visitWeights(Inputs(d.order[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// visitWeights visits those of a visited node's inputs that are weights with adapters, once all
+// their readers have been visited, so that the gradient of the whole weight is soon free.
+func (d *differentiator) visitWeights(inputs gorgonia.Nodes) error {
+	for _, c := range inputs {
+		if _, ok := PrimitiveOf(c).(adapt); !ok {
+			continue
+		}
+		if d.readers[c]--; d.readers[c] > 0 {
+			continue
+		}
+		if err := d.visit(c); err != nil {
+			return err
+		}
+		delete(d.useful, c) // its turn in the order does nothing more
 	}
 	return nil
 }
@@ -141,8 +162,10 @@ func (d *differentiator) visit(n *gorgonia.Node) error {
 		}
 	}
 	d.terms[n] = gorgonia.Nodes{grad}
-	if d.parameters[n] {
+	if _, weight := PrimitiveOf(n).(adapt); weight || d.parameters[n] {
 		keepFloat32(append(terms, grad))
+	}
+	if d.parameters[n] {
 		return d.b.err
 	}
 	if n.Op() == nil {
@@ -265,8 +288,9 @@ func (d *differentiator) gradients() (gorgonia.Nodes, error) {
 			uses[c]++
 		}
 	}
-	grads := make(gorgonia.Nodes, len(d.b.params))
-	for i, p := range d.b.params {
+	trained := d.b.trained()
+	grads := make(gorgonia.Nodes, len(trained))
+	for i, p := range trained {
 		terms := d.terms[p.node]
 		if len(terms) == 0 {
 			return nil, errors.Errorf("graph: parameter %q: want a path to the loss, got none", p.param.Name)

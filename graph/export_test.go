@@ -73,3 +73,8 @@ func CacheEntries(c *Cache) (n int) {
 	}
 	return n
 }
+
+// Adapt makes the node of a weight that adapters change, from W and A and B of each.
+func (b *Builder) Adapt(adapters []Adapter, nodes ...*gorgonia.Node) *gorgonia.Node {
+	return b.Apply(adapt{adapters}, nodes...)
+}

@@ -86,6 +86,7 @@ func (b *Builder) param(p ParamSpec, transposed bool) *gorgonia.Node {
 		return nil
 	}
 	b.params = append(b.params, &parameterNode{node: node, param: param})
+	node = b.adapted(param, node)
 	if b.share != nil {
 		b.share.made[p.Name] = node
 	}
@@ -117,11 +118,16 @@ func (b *Builder) paramNode(p *Param, transposed bool) (*gorgonia.Node, error) {
 	return gorgonia.NewTensor(b.g, b.options.DType, len(p.Shape), options...), nil
 }
 
-// Learnables returns the nodes of all parameters made so far, in order.
+// trained returns the parameters made so far that are not Frozen, in order.
+func (b *Builder) trained() []*parameterNode {
+	return slices.DeleteFunc(slices.Clone(b.params), func(p *parameterNode) bool { return p.param.Frozen })
+}
+
+// Learnables returns the nodes of all parameters made so far that are not Frozen, in order.
 func (b *Builder) Learnables() gorgonia.Nodes {
-	nodes := make(gorgonia.Nodes, len(b.params))
-	for i, p := range b.params {
-		nodes[i] = p.node
+	var nodes gorgonia.Nodes
+	for _, p := range b.trained() {
+		nodes = append(nodes, p.node)
 	}
 	return nodes
 }

@@ -23,7 +23,11 @@ func (m MemoryNeed) Total() int {
 // on the machine if it runs on the CPU. It makes the program's plan without allocating anything,
 // and the device need not exist.
 func PredictMemory(o ProgramOptions, build BuildFunc) (MemoryNeed, error) {
-	o.Store = NewPlan(dtypeOr32(o.DType))
+	plan := NewPlan(dtypeOr32(o.DType))
+	if o.Store != nil {
+		plan.adapters = o.Store.adapters
+	}
+	o.Store = plan
 	p := &Program{options: o, build: build}
 	if err := p.plannedStages(); err != nil {
 		return MemoryNeed{}, err
@@ -36,7 +40,7 @@ func PredictMemory(o ProgramOptions, build BuildFunc) (MemoryNeed, error) {
 	copies, scratch := p.hostMemory()
 	m := MemoryNeed{Parameters: n + copies, Activations: p.plan.bytes, Scratch: scratch}
 	if o.Gradients {
-		m.Gradients, m.Moments = n, p.options.shareOf(p.momentEntries()*size)
+		m.Gradients, m.Moments = o.Store.TrainedSize()*size, p.options.shareOf(p.momentEntries()*size)
 	}
 	return m, nil
 }
@@ -72,7 +76,7 @@ func (o ProgramOptions) shareOf(moments int) int {
 // momentEntries returns the number of entries of all parameters' moments.
 func (p *Program) momentEntries() int {
 	n := 0
-	for _, param := range p.options.Store.params {
+	for _, param := range p.options.Store.Trained() {
 		n += param.Size() * p.options.moments(param)
 	}
 	return n
@@ -85,7 +89,7 @@ func (p *Program) deviceMemory() MemoryNeed {
 		m.Parameters += n * cuda.BF16.Size()
 	}
 	if p.options.Gradients {
-		m.Gradients, m.Moments = n*cuda.F32.Size(), p.momentEntries()*cuda.F32.Size()
+		m.Gradients, m.Moments = p.options.Store.TrainedSize()*cuda.F32.Size(), p.momentEntries()*cuda.F32.Size()
 	}
 	for _, node := range p.builder.g.AllNodes() {
 		op := opOf(node)

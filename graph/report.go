@@ -13,12 +13,34 @@ type Memory struct {
 	Unshared    int // the size of the outputs without sharing
 	Activations int // forward outputs that the backward pass reads, except those computed from parameters alone
 	Parameters  int // values, gradients and moments in the Store
+	// Adapted is the part of the arena for weights as adapters change them, AdaptedGradients for
+	// their gradients, as many as there are at one time.
+	Adapted, AdaptedGradients int
 }
 
 // Memory returns what the program's plan and its Store take.
 func (p *Program) Memory() Memory {
-	return Memory{Arena: p.plan.bytes, Unshared: p.plan.unshared, Activations: p.activationBytes(),
-		Parameters: p.Store().Bytes()}
+	m := Memory{Arena: p.plan.bytes, Unshared: p.plan.unshared, Activations: p.activationBytes(), Parameters: p.Store().Bytes()}
+	live := map[int]int{} // bytes by position in the run
+	counted := map[*gorgonia.Node]bool{}
+	for _, n := range p.plan.order {
+		switch PrimitiveOf(n).(type) {
+		case adapt:
+			m.Adapted += opOf(n).out.Bytes()
+		case adaptGradA, adaptGradB:
+			grad := Inputs(n)[0]
+			v := p.plan.intervalOf[grad]
+			if v == nil || counted[grad] {
+				continue
+			}
+			counted[grad] = true
+			for at := v.start; at <= v.end; at++ {
+				live[at] += opOf(grad).storageBytes()
+				m.AdaptedGradients = max(m.AdaptedGradients, live[at])
+			}
+		}
+	}
+	return m
 }
 
 // Nodes returns the number of nodes that the tape machine runs.
@@ -37,8 +59,8 @@ type OpCost struct {
 // from parameters alone do not count as kept.
 func (p *Program) Costs() []OpCost {
 	weights := map[*gorgonia.Node]bool{} // parameters, and nodes computed from parameters alone
-	for _, n := range p.builder.Learnables() {
-		weights[n] = true
+	for _, parameter := range p.builder.params {
+		weights[parameter.node] = true
 	}
 	var rows []OpCost
 	for _, n := range p.plan.order {

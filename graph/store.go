@@ -30,6 +30,8 @@ type ParamSpec struct {
 	Columns []int
 	// Unshared makes the parameter keep its own name where Builder.Share would rename it.
 	Unshared bool
+
+	adapter bool // it is an Adapter's, which is trained where others are Frozen
 }
 
 // Initializer says how a parameter is initialised: every entry is Offset + Std*N(0, 1), or with
@@ -57,8 +59,9 @@ func Normal(std float64) Initializer { return Initializer{Std: std} }
 // nil until a Program or an optimizer asks for them.
 type Param struct {
 	ParamSpec
-	Value *tensor.Dense
-	Grad  *tensor.Dense
+	Frozen bool // it is not trained: it has no gradient, and the optimizer leaves it as it is
+	Value  *tensor.Dense
+	Grad   *tensor.Dense
 	// Moment1 and Moment2 are Adam's running means of the gradient and of its square; Muon keeps
 	// only the first.
 	Moment1, Moment2 *tensor.Dense
@@ -83,12 +86,13 @@ type Store struct {
 
 // sharedParameters holds what a Store and the Stores that serve it share.
 type sharedParameters struct {
-	dtype  tensor.Dtype
-	seed   uint64
-	params []*Param
-	byName map[string]*Param
-	device cuda.Executor // nil: the parameters live in host memory
-	gpu    int           // index of the device's GPU
+	dtype    tensor.Dtype
+	seed     uint64
+	params   []*Param
+	byName   map[string]*Param
+	adapters map[string][]Adapter // by the weight; nil: all parameters are trained
+	device   cuda.Executor        // nil: the parameters live in host memory
+	gpu      int                  // index of the device's GPU
 }
 
 // NewStore returns an empty Store of float32 or float64 parameters, for training from scratch and
@@ -107,9 +111,14 @@ func (s *Store) Params() []*Param { return s.params }
 func (s *Store) Param(name string) *Param { return s.byName[name] }
 
 // Size returns the total number of entries of all parameters.
-func (s *Store) Size() int {
+func (s *Store) Size() int { return sizesOf(s.params) }
+
+// TrainedSize returns the number of entries of the parameters that are not Frozen.
+func (s *Store) TrainedSize() int { return sizesOf(s.Trained()) }
+
+func sizesOf(params []*Param) int {
 	n := 0
-	for _, p := range s.params {
+	for _, p := range params {
 		n += p.Size()
 	}
 	return n
@@ -146,7 +155,7 @@ func (s *Store) ensure(spec ParamSpec) (*Param, error) {
 	if err := s.mode.checkNew(spec.Name); err != nil {
 		return nil, err
 	}
-	p := &Param{ParamSpec: spec}
+	p := &Param{ParamSpec: spec, Frozen: s.adapters != nil && !spec.adapter}
 	if s.mode == initialises {
 		p.Value = s.zeros(spec.Shape)
 		s.initialise(p)

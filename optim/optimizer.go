@@ -64,11 +64,11 @@ func New(store *graph.Store, threads int, parts ...Part) (*Optimizer, error) {
 // compose makes the rows, lets the parts configure them, and then does what depends on all parts.
 func (o *Optimizer) compose(parts []Part) error {
 	adam := &adamW{beta1: 0.9, beta2: 0.999, eps: 1e-8}
-	for _, p := range o.store.Params() {
+	for _, p := range o.store.Trained() {
 		o.rows = append(o.rows, Row{Param: p, Rule: adam, Rate: 1e-3})
 	}
 	if len(o.rows) == 0 {
-		return errors.New("want a store with parameters, got an empty one: build the model first")
+		return errors.New("want a store with parameters to train, got none: build the model first")
 	}
 	if err := configure(o, parts); err != nil {
 		return err

@@ -204,7 +204,7 @@ func TestBadParts(t *testing.T) {
 		assert.Nil(t, o)
 	}
 	_, err := optim.New(graph.NewStore(tensor.Float32, 0), 1)
-	assert.EqualError(t, err, "optim: want a store with parameters, got an empty one: build the model first")
+	assert.EqualError(t, err, "optim: want a store with parameters to train, got none: build the model first")
 }
 
 // TestMissingGradient: a parameter without a gradient is an error, and nothing changes.

@@ -24,6 +24,8 @@ type Description struct {
 	Special data.SpecialIDs `json:"special,omitzero"`
 	// ReadSpecial says that the names of special tokens in a text are these tokens.
 	ReadSpecial bool `json:"-"`
+	// Adapted says what the file's adapters change; nil: the file holds a whole model.
+	Adapted *Adapted `json:"adapted,omitempty"`
 }
 
 // Describe reads the description from the metadata of the model file at path.
@@ -32,13 +34,14 @@ func Describe(zoo models.Zoo, path string, metadata map[string]string) (Descript
 		Model   json.RawMessage `json:"model"`
 		Data    json.RawMessage `json:"data"`
 		Special data.SpecialIDs `json:"special"`
+		Adapted *Adapted        `json:"adapted"`
 	}
 	var d Description
 	err := json.Unmarshal([]byte(metadata[checkpoint.MetadataConfig]), &read)
 	if err == nil && read.Data != nil {
 		d.Data, err = runconfig.ReadData(zoo, read.Data)
 	}
-	d.Special = read.Special
+	d.Special, d.Adapted = read.Special, read.Adapted
 	if err == nil {
 		d.Spec, err = resolved(zoo, metadata[checkpoint.MetadataVersion], read.Model)
 	}

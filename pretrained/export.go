@@ -10,6 +10,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/generate/chat"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 )
@@ -20,7 +21,7 @@ func (huggingFace) Format() Format {
 		Help:   "a folder that transformers' AutoModelForCausalLM.from_pretrained loads, with trust_remote_code=True if it has its class in a modeling_*.py",
 		Folder: true,
 		Files: []string{checkpoint.HuggingFaceConfig, "generation_config.json", checkpoint.ModelFile, tokenizerFile, "tokenizer_config.json",
-			"special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt"},
+			"special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt", chat.TemplateFile},
 	}
 }
 
@@ -65,7 +66,11 @@ func (m *Model) huggingFaceFiles(a Architecture) ([]checkpoint.FolderFile, error
 	if a.Code != "" {
 		files = append(files, textFile(a.CodeFile, []byte(a.Code)))
 	}
-	return append(files, tokenizer.files...), nil
+	template, err := m.ChatTemplate()
+	if template != nil {
+		files = append(files, textFile(chat.TemplateFile, []byte(template.Text)))
+	}
+	return append(files, tokenizer.files...), err
 }
 
 // architectureOf returns the architecture with the given name or, without a name, the first that

@@ -57,12 +57,12 @@ type ExportOptions struct {
 
 // Importers lists the importers of a zoo, which are tried first, and the built-in ones.
 func Importers(zoo models.Zoo) []Importer {
-	return append(models.KindsOf[Importer](zoo), huggingFace{}, rmtLayout{}, nanoGPT{}, nanoChatNative{}, gguf{})
+	return append(models.KindsOf[Importer](zoo), peft{}, huggingFace{}, rmtLayout{}, nanoGPT{}, nanoChatNative{}, gguf{})
 }
 
 // Exporters lists the built-in exporters and those of a zoo.
 func Exporters(zoo models.Zoo) []Exporter {
-	return append([]Exporter{ownFile{}, huggingFace{}, rmtLayout{}, gguf{}}, models.KindsOf[Exporter](zoo)...)
+	return append([]Exporter{ownFile{}, huggingFace{}, peft{}, rmtLayout{}, gguf{}}, models.KindsOf[Exporter](zoo)...)
 }
 
 // ExportedFiles returns the names of the files that exports may write into folders.

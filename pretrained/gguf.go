@@ -299,7 +299,11 @@ func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntr
 	if m.Special.Pad != nil {
 		all = append(all, checkpoint.GGUFEntry{Key: "tokenizer.ggml.padding_token_id", Value: uint32(*m.Special.Pad)})
 	}
-	return append(all, ggufSpecial(t)...), nil
+	template, err := m.ChatTemplate()
+	if template != nil {
+		all = append(all, checkpoint.GGUFEntry{Key: "tokenizer.chat_template", Value: template.Text})
+	}
+	return append(all, ggufSpecial(t)...), err
 }
 
 // ggufSpecial returns the tokens that begin and end texts. llama.cpp ends a text at each of three.

@@ -46,7 +46,7 @@ func (huggingFace) Import(zoo models.Zoo, path string) (*Model, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, configPath)
 	}
-	m := &Model{}
+	m := &Model{architecture: a.Type}
 	m.Spec, m.Data = c, runconfig.Data{TextField: runconfig.Defaults().Data.TextField}
 	file, err := m.readWeights(path)
 	if err != nil {

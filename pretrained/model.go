@@ -1,7 +1,9 @@
 package pretrained
 
 import (
+	"cmp"
 	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -9,6 +11,7 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/generate/chat"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/zoo"
@@ -21,8 +24,11 @@ type Model struct {
 	Store  *graph.Store // its parameters; graphs cannot add to them
 	Source checkpoint.Source
 	State  *checkpoint.State // state in the step folder around the file; nil for a file outside one
+	Lora   *Lora             // the adapters that Store's weights are changed by; nil: none
 
-	texts texts // the generator of Generate
+	folder       string // of the chat template, "": that of ModelPath
+	architecture string // of Hugging Face's folder that it was opened from; "": another format
+	texts        texts  // the generator of Generate
 }
 
 // Open reads a model from a run folder (its newest checkpoint), a step folder, one model file,
@@ -30,14 +36,30 @@ type Model struct {
 // recognises, such as a Hugging Face folder (config.json, safetensors) of a known architecture. A
 // run or step folder is always read as ours, whatever other files it has. The designs and formats
 // are those in the zoo, by default models.Standard(). Files that it skipped are in Source.Warnings.
-func Open(path string, of ...models.Zoo) (*Model, error) {
-	zoo := zooOf(of)
+//
+// If path holds adapters (LoRA), of a run with train.lora or a folder of peft's, Open also opens
+// the model that they change, and returns it with changed weights.
+func Open(path string, of ...models.Zoo) (*Model, error) { return OpenOn(path, "", of...) }
+
+// OpenOn does what Open does for adapters whose base has moved to the path base.
+func OpenOn(path, base string, of ...models.Zoo) (*Model, error) {
+	m, err := openOn(path, base, zooOf(of))
+	if err == nil && base != "" && m.Lora == nil {
+		err = errors.Errorf("%s: want adapters, which change the model %s, got a whole model", path, base)
+	}
+	return m, err
+}
+
+func openOn(path, base string, zoo models.Zoo) (*Model, error) {
 	path, err := named(path)
 	if err != nil {
 		return nil, err
 	}
 	i, unknown := ImporterOf(zoo, path)
 	if unknown == nil && !checkpoint.IsRun(path) {
+		if i.Name() == (peft{}).Name() {
+			i = peft{base}
+		}
 		m, err := i.Import(zoo, path)
 		if err == nil {
 			m.Zoo, m.Source.Kind = zoo, checkpoint.Kind(i.Name())
@@ -55,7 +77,7 @@ func Open(path string, of ...models.Zoo) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := open(zoo, source, file)
+	m, err := open(zoo, source, file, base)
 	if err == nil {
 		m.readState()
 	}
@@ -77,14 +99,14 @@ func OpenFS(fsys fs.FS, name string, of ...models.Zoo) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return open(zooOf(of), checkpoint.Source{Kind: checkpoint.KindFile, ModelPath: name}, file)
+	return open(zooOf(of), checkpoint.Source{Kind: checkpoint.KindFile, ModelPath: name}, file, "")
 }
 
 // zooOf returns the first zoo, the standard one if there is none.
 func zooOf(zoos []models.Zoo) models.Zoo { return append(zoos, models.Standard())[0] }
 
-// open makes the model of a file.
-func open(zoo models.Zoo, source checkpoint.Source, file *checkpoint.File) (*Model, error) {
+// open makes the model of a file, adapters on their base.
+func open(zoo models.Zoo, source checkpoint.Source, file *checkpoint.File, base string) (*Model, error) {
 	m := &Model{Source: source, Zoo: zoo}
 	var err error
 	if m.Description, err = Describe(zoo, source.ModelPath, file.Metadata); err != nil {
@@ -92,6 +114,9 @@ func open(zoo models.Zoo, source checkpoint.Source, file *checkpoint.File) (*Mod
 	}
 	if source.RunDir != "" {
 		m.Data.UseCopy(source.RunDir)
+	}
+	if m.Adapted != nil {
+		return m, errors.Wrap(m.adapt(base, file.Tensors), source.ModelPath)
 	}
 	if m.Store, err = Serve(m.Spec, file.Tensors); err != nil {
 		return nil, errors.Wrap(err, source.ModelPath)
@@ -125,4 +150,10 @@ func (m *Model) Generator(o generate.Options) (*generate.Generator, error) {
 	}
 	o.EOS = append(o.EOS, m.Special.EOS...)
 	return generate.New(m.Store, m.Spec, tokenizer, o)
+}
+
+// ChatTemplate returns the chat template of the folder that the model was opened from, for adapters
+// of their base's; nil if it has none.
+func (m *Model) ChatTemplate() (*chat.Template, error) {
+	return chat.ReadTemplate(cmp.Or(m.folder, filepath.Dir(m.Source.ModelPath)))
 }

@@ -10,10 +10,11 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Tensors returns a Store's parameters as named tensors that share its memory.
+// Tensors returns a Store's parameters, those that are not Frozen, as named tensors that share its
+// memory.
 func Tensors(s *graph.Store) []checkpoint.Tensor {
 	var tensors []checkpoint.Tensor
-	for _, p := range s.Params() {
+	for _, p := range s.Trained() {
 		tensors = append(tensors, checkpoint.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Value.Float32s()})
 	}
 	return tensors
@@ -63,20 +64,31 @@ func Serve(spec models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) 
 	if err != nil {
 		return nil, err
 	}
-	shapes := map[string][]int{}
-	for _, p := range plan.Params() {
-		shapes[p.Name] = p.Shape
-	}
-	given, err := Match(shapes, tensors)
+	given, err := Match(shapesOf(plan.Params()), tensors)
 	if err != nil {
 		return nil, err
 	}
 	return fill(plan, given)
 }
 
-// planOf returns a Store that lists a model's parameters, without their values.
-func planOf(spec models.Spec) (*graph.Store, error) {
+// shapesOf returns the parameters' shapes by name.
+func shapesOf(params []*graph.Param) map[string][]int {
+	shapes := map[string][]int{}
+	for _, p := range params {
+		shapes[p.Name] = p.Shape
+	}
+	return shapes
+}
+
+// planOf returns a Store that lists a model's parameters and those of adapters, without their
+// values.
+func planOf(spec models.Spec, adapters ...graph.Adapter) (*graph.Store, error) {
 	plan := graph.NewPlan(tensor.Float32)
+	if len(adapters) > 0 {
+		if err := plan.Adapt(adapters); err != nil {
+			return nil, err
+		}
+	}
 	_, err := models.New(gorgonia.NewGraph(), spec, graph.Options{Store: plan})
 	return plan, err
 }

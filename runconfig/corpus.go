@@ -1,10 +1,15 @@
 package runconfig
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"time"
+
+	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/generate/chat"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/settings"
@@ -19,7 +24,31 @@ func (d Data) LoadCorpus(ctx context.Context, threads int) (*data.Corpus, error)
 }
 
 func (d Data) options() data.Options {
-	return data.Options{Source: d.Source, Paths: d.Path, Tokenizer: d.Tokenizer, TokenizerName: d.TokenizerName, Split: d.Split, TextField: d.TextField}
+	var chats func(context.Context, []data.Chat) ([]string, error)
+	if c, ok := d.Source.(data.Conversations); ok && c.Template != "" {
+		chats = chatsOf(c.Template)
+	}
+	return data.Options{Chat: chats, Source: d.Source, Paths: d.Path, Tokenizer: d.Tokenizer, TokenizerName: d.TokenizerName, Split: d.Split, TextField: d.TextField}
+}
+
+// chatsOf returns what renders messages by the template of a folder. The time is always the same,
+// so that a template that writes the date makes the same corpus on another day.
+func chatsOf(folder string) func(context.Context, []data.Chat) ([]string, error) {
+	return func(ctx context.Context, chats []data.Chat) ([]string, error) {
+		template, err := chat.ReadTemplate(folder)
+		if err == nil && template == nil {
+			err = errors.Errorf("data.source.template: want a folder with a chat template, in tokenizer_config.json or chat_template.jinja, got %s", folder)
+		}
+		renderer, own := chat.Self()
+		if err = cmp.Or(err, own); err != nil {
+			return nil, err
+		}
+		var requests []chat.Request
+		for _, c := range chats {
+			requests = append(requests, chat.Request{Template: template.Text, Tokens: template.Tokens, Messages: c.Messages, Generation: c.Generation, Now: time.Date(2024, 7, 26, 0, 0, 0, 0, time.UTC)})
+		}
+		return renderer.RenderAll(ctx, requests...)
+	}
 }
 
 // MarshalJSON writes the section with its source as in a config: the kind, or kind and keys.

@@ -102,6 +102,9 @@ func (r *Run) MemoryNeed(c models.Spec) graph.MemoryNeed {
 	if _, ok := r.Train.Optim.(Muon); ok {
 		need.Moments /= 2 // Muon keeps one moment of a hidden matrix, and every rule at least one of the rest
 	}
+	if r.Train.Lora.Trains() {
+		need.Gradients, need.Moments = 0, 0 // those of adapters are small
+	}
 	need.Moments /= max(1, r.Device.Ranks)
 	if r.Device.Place().OnGPU() {
 		need.Gradients, need.Activations = 0, 0

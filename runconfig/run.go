@@ -86,6 +86,7 @@ type Train struct {
 	Beta2           float64  `yaml:"beta2" help:"AdamW's decay of the second moment"`
 	AdamEps         float64  `yaml:"adam_eps" help:"AdamW's epsilon"`
 	Optim           Optim    `yaml:"optim" default:"adamw" help:"the optimizer of weight matrices"`
+	Lora            Lora     `yaml:"lora" added:"" help:"trains adapters of low rank (LoRA) instead of all parameters"`
 	Clip            float64  `yaml:"clip" min:"0" help:"greatest global gradient norm; 0: no clipping"`
 	ZLoss           float64  `yaml:"z_loss" min:"0" help:"coefficient of mean (log Z)^2 in the loss"`
 	BalanceLoss     float64  `yaml:"balance_loss" min:"0" help:"with experts: coefficient of their load balance in the loss"`
@@ -163,7 +164,7 @@ func Defaults() Run {
 	return Run{
 		Data: Data{Source: data.Goroot{}, Tokenizer: "bytes", Split: "hash/20", TextField: "text"},
 		Train: Train{Batch: 8, Accumulate: 1, Recompute: "none", Schedule: optim.WarmupCosine{}, Warmup: 0.05, Decay: 0.2, WeightDecay: 1e-4,
-			WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Optim: AdamW{}, Clip: 1, ZLoss: 1e-4, BalanceLoss: 0.01, EvalTokens: 262144,
+			WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Optim: AdamW{}, Lora: Lora{Alpha: 16}, Clip: 1, ZLoss: 1e-4, BalanceLoss: 0.01, EvalTokens: 262144,
 			CheckpointMinutes: 10, Keep: 2, MaxBadSteps: 10},
 		Sample: Sample{Tokens: 200, Temperature: 0.8},
 		Device: Device{Kind: string(graph.CPU), Ranks: 1, RankTimeout: 60},

@@ -67,7 +67,7 @@ func (t *Trainer) snapshot() (restore func()) {
 	progress := t.learner.Progress()
 	var live, kept [][]float32
 	keep := func(values []float32) { live, kept = append(live, values), append(kept, slices.Clone(values)) }
-	for _, p := range t.store.Params() {
+	for _, p := range t.store.Trained() {
 		keep(p.Value.Float32s())
 	}
 	for _, s := range t.learner.Optimizer().State() {

@@ -48,7 +48,11 @@ func (t *Trainer) measureMixing(step int) ([]mixing.Brief, error) {
 	if l == nil || !t.logs(l.every, step) {
 		return nil, nil
 	}
-	now, err := mixing.Run(t.store, t.run.Spec(), l.ids)
+	store, err := t.store.Merged()
+	if err != nil {
+		return nil, err
+	}
+	now, err := mixing.Run(store, t.run.Spec(), l.ids)
 	if err != nil {
 		return nil, errors.Wrap(err, "train.log_mixing")
 	}

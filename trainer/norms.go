@@ -76,7 +76,7 @@ func (t *Trainer) measureNorms(step int) (*Norms, error) {
 	}
 	for block := range t.run.Spec().Layers {
 		sum := 0.0
-		for _, p := range t.store.Params() {
+		for _, p := range t.store.Trained() {
 			if inBlock(p, block) {
 				sum += squares(p.Value.Float32s())
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer/learner"
@@ -82,6 +83,15 @@ const deep = 512
 func (t *Trainer) compile(ctx context.Context) (err error) {
 	c := t.run
 	t.store = graph.NewStore(tensor.Float32, c.Seed)
+	if c.Train.Lora.Trains() {
+		adapters, err := pretrained.Adapters(c.Zoo(), c.Spec(), pretrained.ArchitectureAt(c.Train.InitFrom), c.Train.Lora)
+		if err == nil {
+			err = t.store.Adapt(adapters)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if c.Spec().Depth() >= deep {
 		t.report.Note(fmt.Sprintf("compiling %d layers takes long (512 some seconds, 4096 minutes): Gorgonia's time grows with the square of the graph",
 			c.Spec().Depth()))
@@ -99,6 +109,7 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 	if t.learner, err = learner.New(c.Spec(), currentBatches{t}, o); err != nil {
 		return err
 	}
+	t.noteLora(optim.Moments(o.Optimizer...))
 	t.store = t.store.Serve() // from here on, evaluation and samples cannot add parameters
 	t.flops = float64(c.Spec().Cost().TrainFLOPs())
 	if t.scores = t.checkValidation(t.corpus) == nil; t.scores && t.leads() {
@@ -109,6 +120,22 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 		}
 	}
 	return t.checkStopLoss()
+}
+
+// noteLora says what adapters take, and what training all parameters would take instead.
+func (t *Trainer) noteLora(moments func(*graph.Param) int) {
+	if !t.run.Train.Lora.Trains() {
+		return
+	}
+	bytes := func(params []*graph.Param) (n int) {
+		for _, p := range params {
+			n += p.Size() * (1 + moments(p)) * int(t.store.DType().Size())
+		}
+		return n
+	}
+	m, all := t.Memory(), t.store.Frozen()
+	t.report.Note(fmt.Sprintf("train.lora: %d parameters are trained, next to %d that stay as they are: %s of gradients and moments, and in the buffers %s of changed weights and at most %s of their gradients at a time; training all %d would take %s of gradients and moments",
+		t.store.TrainedSize(), t.store.Size()-t.store.TrainedSize(), graph.FormatBytes(bytes(t.store.Trained())), graph.FormatBytes(m.Adapted), graph.FormatBytes(m.AdaptedGradients), t.store.Size()-t.store.TrainedSize(), graph.FormatBytes(bytes(all))))
 }
 
 // currentBatches are the trainer's batches, which resuming may replace.
@@ -146,7 +173,8 @@ func sameModel(run, file models.Spec) error {
 	return err
 }
 
-// initialise loads another run's weights, if the config says so.
+// initialise loads another run's weights, if the config says so: with train.lora, those that
+// adapters change.
 func (t *Trainer) initialise(context.Context) error {
 	path := t.run.Train.InitFrom
 	if path == "" {
@@ -158,8 +186,13 @@ func (t *Trainer) initialise(context.Context) error {
 	}
 	t.warn(m.Source.Warnings)
 	err = sameModel(t.run.Spec(), m.Spec)
+	into := t.store.Trained()
+	if t.run.Train.Lora.Trains() && err == nil {
+		into = t.store.Frozen()
+		t.adapted, err = pretrained.AdaptedFrom(m, path, t.run.Train.Lora)
+	}
 	if err == nil {
-		err = setValues(t.store, pretrained.Tensors(m.Store))
+		err = setValues(into, pretrained.Tensors(m.Store))
 	}
 	if err == nil {
 		err = t.store.ToDevice()

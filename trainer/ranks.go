@@ -14,6 +14,7 @@ import (
 	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/trainer/learner"
 )
@@ -58,6 +59,7 @@ func (t *Trainer) agree(context.Context) error {
 	}
 	return distributed.Agree(t.group, append(facts,
 		distributed.Fact{Name: "corpus", Value: t.corpus.Fingerprint},
+		distributed.Fact{Name: "architecture of train.init_from", Value: pretrained.ArchitectureAt(t.run.Train.InitFrom)},
 		distributed.Fact{Name: "vector instructions", Value: t.run.Device.Path()},
 	))
 }

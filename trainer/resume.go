@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/trainer/learner"
 )
 
@@ -146,7 +148,7 @@ func (t *Trainer) restore(ctx context.Context, c *checkpoint.Checkpoint, dir str
 			}
 		}
 	}
-	if err := setValues(t.store, c.Model); err != nil {
+	if err := setValues(t.store.Trained(), c.Model); err != nil {
 		return err
 	}
 	if err := t.setOptimizer(c.Optimizer); err != nil {
@@ -177,6 +179,9 @@ func (t *Trainer) checkResume(ctx context.Context, c *checkpoint.Checkpoint, dir
 	if err := t.run.Spec().SameModel(d.Spec); err != nil {
 		return cannotResume("model", "the checkpoint is of another model: %v", err)
 	}
+	if err := t.checkAdapted(d.Adapted); err != nil {
+		return err
+	}
 	if err := t.matchCorpus(ctx, c.State.CorpusFingerprint); err != nil {
 		return err
 	}
@@ -185,6 +190,24 @@ func (t *Trainer) checkResume(ctx context.Context, c *checkpoint.Checkpoint, dir
 	}
 	if c.State.Step > t.run.TotalSteps() {
 		return cannotResume("train.steps", "the checkpoint is of step %d, the run ends at %d: raise train.steps", c.State.Step, t.run.TotalSteps())
+	}
+	return nil
+}
+
+// checkAdapted refuses a checkpoint of other adapters, or of adapters on another model.
+func (t *Trainer) checkAdapted(of *pretrained.Adapted) error {
+	var then, now pretrained.Adapted
+	if of != nil {
+		then = *of
+	}
+	if t.adapted != nil {
+		now = *t.adapted
+	}
+	switch {
+	case !reflect.DeepEqual(then.Lora, now.Lora):
+		return cannotResume("train.lora", "train.lora: want %s as the checkpoint's run, got %s: set it back, or start a new run with train.init_from", settings.Text(then.Lora), settings.Text(now.Lora))
+	case then.Digest != now.Digest:
+		return cannotResume("train.init_from", "train.init_from: want the model that the adapters were trained on, %s of digest %.12s, got %s of digest %.12s", then.Base, then.Digest, now.Base, now.Digest)
 	}
 	return nil
 }

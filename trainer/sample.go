@@ -39,7 +39,11 @@ type samplesLog struct {
 func (t *Trainer) Sample(ctx context.Context, each func(piece string) error) (generate.Result, error) {
 	c := t.run
 	o := generate.Options{Threads: c.Device.Threads, Device: c.Device.Place(), Precision: graph.Precision(c.Device.Precision)}
-	g, err := generate.New(t.store, c.Spec(), t.corpus.Tokenizer, o)
+	store, err := t.store.Merged()
+	if err != nil {
+		return generate.Result{}, err
+	}
+	g, err := generate.New(store, c.Spec(), t.corpus.Tokenizer, o)
 	if err != nil {
 		return generate.Result{}, err
 	}

@@ -71,7 +71,7 @@ func (t *Trainer) write() error {
 // weights returns a checkpoint of the weights alone, with the part of the state that depends on
 // nothing but the steps made.
 func (t *Trainer) weights() (*checkpoint.Checkpoint, error) {
-	metadata, err := pretrained.Description{Spec: t.run.Spec(), Data: t.run.Data}.Metadata()
+	metadata, err := pretrained.Description{Spec: t.run.Spec(), Data: t.run.Data, Adapted: t.adapted}.Metadata()
 	if err == nil {
 		err = t.store.ToHost()
 	}
@@ -120,7 +120,7 @@ func (t *Trainer) state() (checkpoint.State, error) {
 		s.BestLoss = &t.best
 	}
 	var err error
-	if s.ConfigDigest, err = configDigest(t.run); err != nil {
+	if s.ConfigDigest, err = configDigest(t.run, t.adapted); err != nil {
 		return s, err
 	}
 	extra := map[string]any{}
@@ -171,9 +171,12 @@ func trained(run *runconfig.Run) *runconfig.Run {
 	return &anywhere
 }
 
-// configDigest returns the SHA-256 of what a config trains.
-func configDigest(run *runconfig.Run) (string, error) {
+// configDigest returns the SHA-256 of what a config trains, adapters on a model of their digest.
+func configDigest(run *runconfig.Run, of *pretrained.Adapted) (string, error) {
 	text, err := settings.Marshal(trained(run))
+	if of != nil {
+		text = append(text, of.Digest...)
+	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), err
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// setValues copies tensors into the Store's parameters. The tensors must be exactly the parameters,
-// in their shapes; otherwise nothing changes.
-func setValues(s *graph.Store, tensors []checkpoint.Tensor) error {
+// setValues copies tensors into parameters. The tensors must be exactly the parameters, in their
+// shapes; otherwise nothing changes.
+func setValues(params []*graph.Param, tensors []checkpoint.Tensor) error {
 	shapes := map[string][]int{}
-	for _, p := range s.Params() {
+	for _, p := range params {
 		shapes[p.Name] = p.Shape
 	}
 	given, err := pretrained.Match(shapes, tensors)
 	if err != nil {
 		return err
 	}
-	for _, p := range s.Params() {
+	for _, p := range params {
 		copy(p.Value.Float32s(), given[p.Name])
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer/learner"
 )
@@ -29,8 +30,9 @@ type Trainer struct {
 	corpus  *data.Corpus
 	batches *data.Batcher
 	store   *graph.Store
-	group   *distributed.Group // nil: alone
-	dry     bool               // Options.Dry
+	adapted *pretrained.Adapted // with train.lora: what the adapters change
+	group   *distributed.Group  // nil: alone
+	dry     bool                // Options.Dry
 	learner *learner.Learner
 	scores  bool            // there is text to validate on
 	eval    *eval.Evaluator // nil: this rank does not validate

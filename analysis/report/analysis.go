@@ -38,7 +38,7 @@ type Card struct {
 // if two have the same name.
 func Analyses(zoo models.Zoo) ([]Analysis, error) {
 	all := []Analysis{Attribute{}, Lens{}, Heads{}, Circuits{}, Wiring{}, Basis{}, Directions{}, Probe{}, Rotation{}, Subspaces{}, Paths{}, Memory{},
-		Ablate{}, Patch{}, Mixing{}, Export{}, Steer{}, Theory{zoo: zoo}}
+		Ablate{}, Patch{}, Mixing{}, Changes{}, Export{}, Steer{}, Theory{zoo: zoo}}
 	all = append(all, models.KindsOf[Analysis](zoo)...)
 	for _, a := range all {
 		if _, err := models.Find("analysis", all, a.Name()); err != nil {

@@ -21,6 +21,7 @@ import (
 type Model struct {
 	Name      string // what a report calls it: its file
 	Path      string // of its checkpoint; "": it has none
+	Base      string // of the model that its adapters change; "": it has none
 	Store     *graph.Store
 	Spec      models.Spec
 	Tokenizer data.Tokenizer // nil: prompts are token ids
@@ -107,6 +108,9 @@ func (m *Model) tokens(ids []int32) []Token {
 // tokenizer cannot be made.
 func Of(m *pretrained.Model) (*Model, error) {
 	of := &Model{Name: m.Source.ModelPath, Path: m.Source.ModelPath, Store: m.Store, Spec: m.Spec, Zoo: m.Zoo}
+	if m.Lora != nil {
+		of.Base = m.Lora.Base
+	}
 	of.Text = func(ctx context.Context, files []string, tokens int) ([]int32, error) {
 		text, err := m.LoadText(ctx, pretrained.EvaluateOptions{Data: files, Tokens: tokens})
 		if err != nil {

@@ -32,6 +32,7 @@ var flagNames = map[string]string{
 	"paths":      "prompt ids bos rows heads prompts",
 	"memory":     "prompt ids bos seeds seed",
 	"mixing":     "prompt ids bos seed",
+	"changes":    "from seed",
 	"steer":      "prompt ids bos toward away name at scale relative tokens temperature seed",
 	"export":     "prompt ids bos rows data prompts names safetensors npy shard-mb",
 	"theory":     "config seed",
@@ -51,7 +52,7 @@ func TestFlagsAreTheOptions(t *testing.T) {
 				assert.NotEmpty(t, f.Help, "%s -%s", c.Name, f.Name)
 			}
 		}
-		want := "checkpoint over threads " + flagNames[c.Name] + " json out"
+		want := "checkpoint base over threads " + flagNames[c.Name] + " json out"
 		if c.Name == "theory" {
 			want = flagNames[c.Name] + " json out"
 		}

@@ -51,6 +51,7 @@ func notes(zoo models.Zoo) string {
 type call struct {
 	zoo    models.Zoo
 	Path   string `yaml:"checkpoint" alone:"[CHECKPOINT]" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or what is listed below"`
+	Base   string `yaml:"base" help:"if -checkpoint holds adapters (a run with train.lora, or a folder of peft's): they change the model in <PATH>; without, the one that they were trained on, where it was then"`
 	Out    string `yaml:"out" help:"write <PATH>: a folder, or for a format of one file that file"`
 	Format string `yaml:"format" help:"write the format <NAME>, one of those below"`
 	pretrained.ExportOptions
@@ -64,7 +65,7 @@ func (c *call) run(_ context.Context, out commandline.Output) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	m, err := commandline.OpenPath(c.Path, c.zoo)
+	m, err := commandline.Checkpoint{Zoo: c.zoo, Path: c.Path, Base: c.Base}.OpenPath()
 	if err != nil {
 		return err
 	}

@@ -56,6 +56,7 @@ func Command(zoo models.Zoo) commandline.Command {
 type call struct {
 	zoo   models.Zoo
 	Paths []string `yaml:"checkpoint" alone:"[CHECKPOINT...]" help:"serve the model of <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or a folder of another program's, as of Hugging Face's (convert -h lists them); may be repeated: the first one answers requests that name none"`
+	Base  string   `yaml:"base" help:"if the first -checkpoint holds adapters (a run with train.lora, or a folder of peft's): they change the model in <PATH>; without, the one that they were trained on, where it was then"`
 	Names []string `yaml:"name" help:"serve the model by the name <NAME>; may be repeated, as -checkpoint; without, the name of its file or folder"`
 	commandline.Place
 	Listen string `yaml:"listen" default:"127.0.0.1:8080" help:"listen on <ADDRESS>, HOST:PORT; :8080 is all of the machine's addresses, port 0 one that is free; needs a token, or -open, where other machines reach the address"`
@@ -138,6 +139,9 @@ func (c *call) open(out commandline.Output) (served []serve.Model, end func(), e
 	}
 	for i := range c.Paths {
 		m := commandline.Model{Checkpoint: commandline.Checkpoint{Zoo: c.zoo, Path: c.Paths[i]}, Place: c.Place, ReadSpecial: c.Special.Special}
+		if i == 0 {
+			m.Base = c.Base
+		}
 		p, tokenizer, err := m.OpenIDs(out)
 		if err != nil {
 			return nil, end, err

@@ -47,45 +47,73 @@ type answer struct {
 
 // Render does what the function Render does, within the limits.
 func (r Renderer) Render(ctx context.Context, request Request) (string, error) {
-	input, err := json.Marshal(request)
+	texts, err := r.RenderAll(ctx, request)
 	if err != nil {
-		return "", errors.Wrap(err, "chat")
+		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	command := exec.CommandContext(ctx, r.Command[0], r.Command[1:]...)
-	command.Stdin = bytes.NewReader(input)
-	command.WaitDelay = renderTime // for its pipes, after it was killed
-	output, err := command.Output()
-	switch {
-	case ctx.Err() == context.DeadlineExceeded:
-		return "", errors.Errorf("chat template: want a text within %v, got none", answerTime)
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case err != nil:
-		return "", errors.Errorf("chat template: its process ended without an answer (%v): it may nest too deeply", err)
-	}
-	var a answer
-	if err := json.Unmarshal(output, &a); err != nil {
-		return "", errors.Wrap(err, "chat template: the answer of its process")
-	}
-	if a.Error != "" {
-		return "", errors.New(a.Error)
-	}
-	return a.Text, nil
+	return texts[0], nil
 }
 
-// Serve reads a Request and writes the answer that a Renderer reads. It gives up when the template
-// takes too much time or memory; the process must end then.
+// RenderAll renders several conversations, one after the other, in one process. If one fails, it
+// returns the texts of those before it, and the error.
+func (r Renderer) RenderAll(ctx context.Context, requests ...Request) (texts []string, err error) {
+	var input bytes.Buffer
+	for _, request := range requests {
+		if err := json.NewEncoder(&input).Encode(request); err != nil {
+			return nil, errors.Wrap(err, "chat")
+		}
+	}
+	limit := answerTime + time.Duration(len(requests)-1)*renderTime
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	command := exec.CommandContext(ctx, r.Command[0], r.Command[1:]...)
+	command.Stdin = &input
+	command.WaitDelay = renderTime // for its pipes, after it was killed
+	output, err := command.Output()
+	for answers := json.NewDecoder(bytes.NewReader(output)); answers.More(); {
+		var a answer
+		if wrong := answers.Decode(&a); wrong != nil {
+			return texts, errors.Wrap(wrong, "chat template: the answer of its process")
+		}
+		if a.Error != "" {
+			return texts, errors.New(a.Error)
+		}
+		texts = append(texts, a.Text)
+	}
+	switch {
+	case ctx.Err() == context.DeadlineExceeded:
+		return texts, errors.Errorf("chat template: want a text within %v, got none", limit)
+	case ctx.Err() != nil:
+		return texts, ctx.Err()
+	case err != nil || len(texts) < len(requests):
+		return texts, errors.Errorf("chat template: its process ended without an answer (%v): it may nest too deeply", err)
+	}
+	return texts, nil
+}
+
+// Serve reads Requests and writes the answers that a Renderer reads, up to the first error. It
+// gives up when the template takes too much time or memory; the process must end then.
 func Serve(in io.Reader, out io.Writer) error {
 	debug.SetMaxStack(renderStack)
-	var request Request
-	if err := json.NewDecoder(in).Decode(&request); err != nil {
-		return errors.Wrap(err, "chat")
+	requests, answers := json.NewDecoder(in), json.NewEncoder(out)
+	for requests.More() {
+		var request Request
+		if err := requests.Decode(&request); err != nil {
+			return errors.Wrap(err, "chat")
+		}
+		a := request.answer()
+		if err := answers.Encode(a); err != nil || a.Error != "" {
+			return errors.Wrap(err, "chat")
+		}
 	}
+	return nil
+}
+
+// answer renders the request within the limits.
+func (r Request) answer() answer {
 	done := make(chan answer, 1)
 	go func() {
-		text, err := Render(request)
+		text, err := Render(r)
 		if err != nil {
 			done <- answer{Error: err.Error()}
 			return
@@ -98,12 +126,12 @@ func Serve(in io.Reader, out io.Writer) error {
 	for {
 		select {
 		case <-late:
-			return json.NewEncoder(out).Encode(answer{Error: fmt.Sprintf("chat template: want a text within %v, got none", renderTime)})
+			return answer{Error: fmt.Sprintf("chat template: want a text within %v, got none", renderTime)}
 		case a := <-done:
-			return json.NewEncoder(out).Encode(a)
+			return a
 		case <-watch.C:
 			if heap() > renderMemory {
-				return json.NewEncoder(out).Encode(answer{Error: "chat template: want at most 256 MiB of memory, got more"})
+				return answer{Error: "chat template: want at most 256 MiB of memory, got more"}
 			}
 		}
 	}

@@ -32,6 +32,7 @@ type Special struct {
 type Checkpoint struct {
 	Zoo  models.Zoo
 	Path string `yaml:"checkpoint" alone:"[CHECKPOINT]" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or a folder of another program's, as of Hugging Face's (convert -h lists them)"`
+	Base string `yaml:"base" help:"if -checkpoint holds adapters (a run with train.lora, or a folder of peft's): they change the model in <PATH>; without, the one that they were trained on, where it was then"`
 }
 
 // Cores holds the setting for the number of threads.
@@ -76,7 +77,7 @@ func (m *Model) OpenModel(out Output) (*pretrained.Model, error) {
 	if err := checkPlace(m.Place); err != nil {
 		return nil, err
 	}
-	p, err := OpenPath(m.Path, m.Zoo)
+	p, err := m.OpenPath()
 	if err != nil {
 		return nil, err
 	}
@@ -86,12 +87,11 @@ func (m *Model) OpenModel(out Output) (*pretrained.Model, error) {
 	return p, nil
 }
 
-// OpenPath reads a model from a path of -checkpoint. If it does not exist, the error names models
-// that do.
-func OpenPath(path string, of models.Zoo) (*pretrained.Model, error) {
-	p, err := pretrained.Open(path, of)
-	if _, missing := os.Stat(path); errors.Is(err, fs.ErrNotExist) && errors.Is(missing, fs.ErrNotExist) {
-		return nil, Usagef("-checkpoint: want %s, got %s, which does not exist", available(), path)
+// OpenPath reads the model. If its path does not exist, the error names models that do.
+func (c Checkpoint) OpenPath() (*pretrained.Model, error) {
+	p, err := pretrained.OpenOn(c.Path, c.Base, c.Zoo)
+	if _, missing := os.Stat(c.Path); errors.Is(err, fs.ErrNotExist) && errors.Is(missing, fs.ErrNotExist) {
+		return nil, Usagef("-checkpoint: want %s, got %s, which does not exist", available(), c.Path)
 	}
 	return p, Usage(errors.Wrap(err, "-checkpoint"))
 }

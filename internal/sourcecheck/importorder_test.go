@@ -48,14 +48,14 @@ var allowed = map[string][]string{
 	"optim":           {"graph", "graph/kernel", "graph/cuda"},
 	"trainer/learner": {"distributed", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
 	"configs":         {},
-	"runconfig":       {"configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint", "optim"},
+	"runconfig":       {"generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint", "optim"},
 	"generate":        {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint"},
 	"generate/chat":   {"data", "checkpoint"},
 	"serve":           {"generate", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint"},
 	"eval":            {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint"},
 	"eval/tasks":      {"eval", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint"},
-	"pretrained":      {"eval", "generate", "runconfig", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint"},
-	"trainer":         {"analysis/mixing", "analysis/cache", "analysis/check", "distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"pretrained":      {"eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint"},
+	"trainer":         {"analysis/mixing", "analysis/cache", "analysis/check", "distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
 	"distributed/mpi": {"distributed"},
 
@@ -84,25 +84,25 @@ var allowed = map[string][]string{
 	"cli":               commandImports("generate/chat", "distributed/mpi", "data/formats", "cli/prepare", "cli/experiment", "eval/tasks", "experiment/bench", "cli/bench", "experiment", "cli/compare", "cli/report", "cli/tour", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/report", "analysis/theory", "cli/train", "cli/eval", "cli/generate", "cli/convert", "cli/create", "cli/models", "serve", "explore", "cli/serve", "cli/analyze"),
 
 	"experiment":          experimentImports("experiment/bench"),
-	"experiment/bench":    {"distributed", "trainer/learner", "pretrained", "eval", "runconfig", "configs", "generate", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint", "optim", "figure"},
+	"experiment/bench":    {"distributed", "trainer/learner", "pretrained", "eval", "runconfig", "generate/chat", "configs", "generate", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint", "optim", "figure"},
 	"experiment/gpucheck": experimentImports("experiment/bench"),
 
-	"explore": {"analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/report", "analysis/blocks", "analysis/mixing", "analysis/theory", "distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"explore": {"analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/report", "analysis/blocks", "analysis/mixing", "analysis/theory", "distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
 	"analysis/theory": {"analysis/numerics", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis/corpus": {"analysis/cache", "analysis/check", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis/probe":  {"analysis/numerics", "analysis/check"},
-	"analysis/report": {"analysis/corpus", "analysis/probe", "analysis/blocks", "pretrained", "eval", "runconfig", "configs", "generate", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "distributed", "trainer/learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"analysis/report": {"analysis/corpus", "analysis/probe", "analysis/blocks", "pretrained", "eval", "runconfig", "generate/chat", "configs", "generate", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "distributed", "trainer/learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 }
 
 // commandImports returns what every command may import, followed by others.
 func commandImports(others ...string) []string {
-	return append(others, "internal/commandline", "trainer", "analysis/blocks", "analysis/mixing", "analysis/cache", "analysis/check", "distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
+	return append(others, "internal/commandline", "trainer", "analysis/blocks", "analysis/mixing", "analysis/cache", "analysis/check", "distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
 // experimentImports returns what an experiment may import, followed by others.
 func experimentImports(others ...string) []string {
-	return append(others, "trainer", "analysis/mixing", "analysis/cache", "analysis/check", "analysis/page", "distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
+	return append(others, "trainer", "analysis/mixing", "analysis/cache", "analysis/check", "analysis/page", "distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
 // free lists prefixes of packages that may import anything.

@@ -1,4 +1,4 @@
-package pretrained
+package chat
 
 import (
 	"encoding/json"
@@ -10,20 +10,18 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
-// mostTemplate is the largest size of a template's file, in bytes; package generate/chat renders
-// none that is larger.
-const mostTemplate = 64 << 10
+// TemplateFile is the file of a template in a model's folder.
+const TemplateFile = "chat_template.jinja"
 
-// ChatTemplate is a model's chat template, with the names of the tokens that it may mention.
-type ChatTemplate struct {
+// Template is a model's chat template, with the names of the tokens that it may mention.
+type Template struct {
 	Text   string
 	Tokens map[string]string // bos_token, eos_token and others of tokenizer_config.json
 }
 
-// ChatTemplate returns the template of the folder that the model was opened from, nil if it has
-// none: chat_template.jinja, or chat_template in tokenizer_config.json, of several the default.
-func (m *Model) ChatTemplate() (*ChatTemplate, error) {
-	folder := filepath.Dir(m.Source.ModelPath)
+// ReadTemplate returns the template in a model's folder, nil if there is none: chat_template.jinja,
+// or chat_template in tokenizer_config.json, of several the default.
+func ReadTemplate(folder string) (*Template, error) {
 	path := filepath.Join(folder, "tokenizer_config.json")
 	text, err := regular.Read(path, 1<<20)
 	if errors.Is(err, os.ErrNotExist) {
@@ -36,13 +34,13 @@ func (m *Model) ChatTemplate() (*ChatTemplate, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, path)
 	}
-	template := &ChatTemplate{Text: templateOf(config["chat_template"]), Tokens: map[string]string{}}
-	alone, err := regular.Read(filepath.Join(folder, "chat_template.jinja"), mostTemplate)
+	template := &Template{Text: templateOf(config["chat_template"]), Tokens: map[string]string{}}
+	alone, err := regular.Read(filepath.Join(folder, TemplateFile), MaxTemplate)
 	switch {
 	case err == nil:
 		template.Text = string(alone)
 	case !errors.Is(err, os.ErrNotExist):
-		return nil, errors.Wrap(err, filepath.Join(folder, "chat_template.jinja"))
+		return nil, errors.Wrap(err, filepath.Join(folder, TemplateFile))
 	}
 	if template.Text == "" {
 		return nil, nil

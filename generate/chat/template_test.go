@@ -1,4 +1,4 @@
-package pretrained
+package chat
 
 import (
 	"os"
@@ -8,13 +8,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/residua-go/residua/checkpoint"
 )
 
-// TestChatTemplate: a folder's template is its chat_template.jinja, or the one in
+// TestReadTemplate: a folder's template is its chat_template.jinja, or the one in
 // tokenizer_config.json, of several the default.
-func TestChatTemplate(t *testing.T) {
+func TestReadTemplate(t *testing.T) {
 	for _, c := range []struct {
 		config, file, want string
 	}{
@@ -30,8 +28,7 @@ func TestChatTemplate(t *testing.T) {
 				require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 			}
 		}
-		m := &Model{Source: checkpoint.Source{ModelPath: filepath.Join(dir, "model.safetensors")}}
-		got, err := m.ChatTemplate()
+		got, err := ReadTemplate(dir)
 		require.NoError(t, err)
 		if c.want == "" {
 			assert.Nil(t, got)
@@ -44,6 +41,6 @@ func TestChatTemplate(t *testing.T) {
 	}
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "tokenizer_config.json"), []byte("[1]"), 0o644))
-	_, err := (&Model{Source: checkpoint.Source{ModelPath: filepath.Join(dir, "model.safetensors")}}).ChatTemplate()
+	_, err := ReadTemplate(dir)
 	assert.ErrorContains(t, err, "tokenizer_config.json")
 }
