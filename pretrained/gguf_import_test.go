@@ -72,9 +72,9 @@ func TestImportGGUFRefuses(t *testing.T) {
 		binary.LittleEndian.PutUint64(c[at:], n)
 		return c
 	}
-	refused(changed(8, 1<<60), "want at most 4 axes") // more tensors than there are
-	refused(changed(16, 1<<60), "truncated")          // entries
-	refused(changed(24, 1<<60), "truncated")          // the length of a key
+	refused(changed(8, 1<<60), "truncated")  // more tensors than there are
+	refused(changed(16, 1<<60), "truncated") // entries
+	refused(changed(24, 1<<60), "truncated") // the length of a key
 	c := append([]byte(nil), whole...)
 	c[4] = 9
 	refused(c, "want version 2 or 3 of GGUF, got 9")

@@ -20,16 +20,17 @@ func peoplesInGGUF(t *testing.T) map[string]*pretrained.Model {
 		s := c.Attention.Kind.(layers.SlidingAttention)
 		s.Window, c.Attention.Scale = 8, 1/math.Sqrt(8)
 		if c.Layers, s.Layers = 4, []int{0, 2}; s.RopeBase != 0 {
-			c.Layers, s.Layers = 6, []int{0, 1, 2, 3, 4}
+			c.Layers, s.Layers, s.RopeBase = 6, []int{0, 1, 2, 3, 4}, 10000
 		}
 		c.Attention.Kind, c.Attention.HeadDim = s, 8
 	}
 	for _, f := range filledModels(t) {
 		change, known := map[string]func(c *models.Config){
-			"qwen2": plain, "gpt_neox": plain, "gpt_neox-serial": func(c *models.Config) { c.TieEmbeddings, c.Gelu = false, models.GeluTanh }, "gemma2": blocks, "gemma3_text": blocks, "gemma3_text-scaled": blocks, "olmo2": plain, "granite": plain,
-			"llama-biases": plain,
-			"phi3":         func(c *models.Config) { c.Attention.Kind, c.Attention.RopePart = nil, 0.5 },
-			"smollm3":      func(c *models.Config) { c.Layers, c.Attention.NoRope = 4, []int{3} },
+			"qwen2": plain, "gpt_neox": plain, "olmo2": plain, "granite": plain, "llama-biases": plain,
+			"gpt_neox-serial": func(c *models.Config) { c.TieEmbeddings, c.Gelu = false, models.GeluTanh },
+			"gemma2":          blocks, "gemma3_text": blocks, "gemma3_text-scaled": blocks,
+			"phi3":    func(c *models.Config) { c.Attention.Kind, c.Attention.RopePart = nil, 0.5 },
+			"smollm3": func(c *models.Config) { c.Layers, c.Attention.NoRope = 4, []int{3} },
 		}[f.name]
 		if !known {
 			continue
