@@ -44,7 +44,7 @@ func TestHelpSaysUnits(t *testing.T) {
 		"generate":   {"in nats", "N tokens"},
 		"experiment": {"TIME, as in 3h"},
 		"tour":       {"TIME, as in 1h"},
-		"models":     {"GB gigabytes of 1e9 bytes", "in MB of 1e6 bytes", "milliseconds", "N sequences", "N tokens"},
+		"models":     {"GB gigabytes of 1e9 bytes", "in MB of 1e6 bytes", "N sequences"},
 	} {
 		help := call(strings.Fields(args + " -h")...).Stdout
 		for _, text := range want {

@@ -126,7 +126,8 @@ func TestAnalysisSettings(t *testing.T) {
 		assert.NotEmpty(t, a.Summary)
 		for _, key := range a.Settings {
 			assert.NotEmpty(t, key.Help, "%s: %s", a.Name, key.Name)
-			assert.Equal(t, slices.Contains([]string{"safetensors", "npy", "tuned_file", "data"}, key.Name), key.Local, key.Name)
+			local := slices.Contains([]string{"safetensors", "npy", "tuned_file", "data"}, key.Name) || a.Name == "changes" && key.Name == "from"
+			assert.Equal(t, local, key.Local, "%s: %s", a.Name, key.Name)
 		}
 	}
 }

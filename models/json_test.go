@@ -59,7 +59,7 @@ func TestJSONRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		`{`:                                               "models: config: unexpected end of JSON input",
 		`{"layers": "two"}`:                               `: model.layers: want an integer, got "two"`,
-		`{"stream": "matrix"}`:                            ": model.stream: want a section ",
+		`{"stream": "matrix"}`:                            ": model.stream: want a section: write stream: {kind: matrix}",
 		`{"stream": {"dk": 5}}`:                           ": model.stream.kind: want one of matrix, ",
 		`{"stream": {"kind": 5}}`:                         ": model.stream.kind: want a string, got 5",
 		`{"stream": {"kind": "tensor"}}`:                  ": model.stream.kind: want one of matrix, ",

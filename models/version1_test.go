@@ -55,7 +55,7 @@ func TestVersionsRefused(t *testing.T) {
 		{1, `{"stream": "tensor"}`, "model.stream.kind: want one of matrix, "},
 		{1, `{"stream": "matrix", "n": 3}`, "model.stream.n: unknown key of kind matrix"},
 		{1, `{"stream": {"kind": "matrix"}}`, "model.stream.kind: want a string, got a map"},
-		{2, `{"stream": "matrix"}`, "model.stream: want a section "},
+		{2, `{"stream": "matrix"}`, "model.stream: want a section: write stream: {kind: matrix}"},
 	} {
 		_, err := models.Standard().UnmarshalVersion(row.version, []byte(row.text))
 		assert.ErrorContains(t, err, row.want, row.text)

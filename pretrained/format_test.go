@@ -44,7 +44,7 @@ func TestArchitectureOfAnother(t *testing.T) {
 	_, err = m.Export("huggingface", folder, pretrained.ExportOptions{})
 	require.ErrorContains(t, err, "siamese, write a pretrained.Architecture with its modeling_*.py, and add it by models.Zoo.WithKinds")
 	_, err = m.Export("x", folder, pretrained.ExportOptions{})
-	require.ErrorContains(t, err, `unknown format "x": want one of residua, huggingface, rmt, gguf`)
+	require.ErrorContains(t, err, `unknown format "x": want one of residua, huggingface, peft, rmt, gguf`)
 	require.NoDirExists(t, folder)
 
 	zoo := models.Standard().WithKinds(siamese())
@@ -71,7 +71,7 @@ func TestArchitectureOfAnother(t *testing.T) {
 func TestOpenNamesFormats(t *testing.T) {
 	dir := t.TempDir()
 	_, err := pretrained.Open(dir)
-	require.ErrorContains(t, err, "want a Hugging Face folder (with config.json), or a folder in the RMT authors' layout (with weights.safetensors and rmt.json), or nanoGPT's ckpt.pt, or a folder of nanochat's (with meta.json or meta_STEP.json, and model.safetensors or model_STEP.pt), or a GGUF file, or a model of ours: checkpoint")
+	require.ErrorContains(t, err, "want a folder of LoRA adapters of peft's (with adapter_config.json), on a model that is on this machine, or a Hugging Face folder (with config.json), or a folder in the RMT authors' layout (with weights.safetensors and rmt.json), or nanoGPT's ckpt.pt, or a folder of nanochat's (with meta.json or meta_STEP.json, and model.safetensors or model_STEP.pt), or a GGUF file, or a model of ours: checkpoint")
 	config, err := os.ReadFile(filepath.Join("..", "testdata", "reference", "gpt2-hf", "config.json"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600))

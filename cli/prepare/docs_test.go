@@ -54,7 +54,7 @@ func TestPage(t *testing.T) {
 			ran++
 		}
 	}
-	assert.Equal(t, 11, ran)
+	assert.Equal(t, 10, ran)
 	for _, name := range []string{"config.json", "tokenizer.json"} {
 		assert.FileExists(t, filepath.Join(dir, "runs", "residua-hf", name))
 	}
