@@ -8,15 +8,17 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/mix"
+	"github.com/residua-go/residua/graph/ops/shape"
 	"github.com/residua-go/residua/layers"
 )
 
 // AttnResConfig describes a stream of attention residuals.
 type AttnResConfig struct {
 	Vectors
-	Block int  `yaml:"block" default:"1" max:"131072" help:"sites a block, whose outputs are summed before they are read: fewer sources, less memory and time (the paper has about 8 blocks). 1 is the full form, each output a source of its own"`
-	Delta bool `yaml:"delta" added:"false" help:"sites read the sum of all outputs, as in the transformer, plus attention over the outputs of finished blocks"`
-	Gate  bool `yaml:"gate" added:"false" help:"with delta: each site multiplies this attention by a learned factor, 0 at first, to start as the transformer"`
+	Block        int  `yaml:"block" default:"1" max:"131072" help:"sites a block, whose outputs are summed before they are read: fewer sources, less memory and time (the paper has about 8 blocks). 1 is the full form, each output a source of its own"`
+	Delta        bool `yaml:"delta" added:"false" help:"sites read the sum of all outputs, as in the transformer, plus attention over the outputs of finished blocks"`
+	RoutingHeads int  `yaml:"routing_heads" added:"0" max:"131072" help:"heads of a read: each reads its own part of the width, by weights of its own; 0: 1. More are refused on a GPU"`
+	Gate         bool `yaml:"gate" added:"false" help:"with delta: each site multiplies this attention by a learned factor, 0 at first, to start as the transformer"`
 }
 
 // Name returns "attnres".
@@ -54,8 +56,11 @@ func (c AttnResConfig) Card() layers.Card {
 	}
 }
 
-// Defaults attends over every output.
+// Defaults attends over every output, with one head.
 func (c AttnResConfig) Defaults() Design {
+	if c.RoutingHeads == 1 {
+		c.RoutingHeads = 0
+	}
 	c.Block = orDefault(c.Block, 1)
 	return c
 }
@@ -67,6 +72,9 @@ func (c AttnResConfig) Check() error {
 	}
 	if sites := 2 * c.Layers; c.Block < 1 || c.Block > sites {
 		return layers.Setting("block", "want 1 to %d, the sites of %d layers, got %d", sites, c.Layers, c.Block)
+	}
+	if c.RoutingHeads < 0 || c.D%max(1, c.RoutingHeads) != 0 {
+		return layers.Setting("routing_heads", "want a divisor of d_model %d, got %d", c.D, c.RoutingHeads)
 	}
 	if c.Gate && !c.Delta {
 		return layers.Setting("gate", "want delta: true with it, got gate alone")
@@ -188,7 +196,8 @@ func (c AttnResConfig) New(b *graph.Builder) Stream {
 //	u = h + G sum over i of a_i v_i
 //
 // where i runs over the sources of finished blocks only; G is 1, or a learned number that is 0 at
-// first.
+// first. With several routing heads (arXiv 2607.27230) each reads its part of the columns by a
+// softmax of its own over the scores of these columns; rms(v) stays that of all columns.
 //
 // Parameters: "blocks.l.SUBLAYER.attnres.query" and ".norm" [D], unless a read has one source;
 // ".gate" [1]; "attnres.query" and ".norm".
@@ -239,16 +248,36 @@ func (a *attnRes) readOf(s State, i int) *gorgonia.Node {
 // attend returns a read's weighted sum of the sources: [T, D]. If the weights are hooked, it
 // computes them first and sums by them.
 func (a *attnRes) attend(r depthRead, sources gorgonia.Nodes) *gorgonia.Node {
-	name, eps := r.prefix+weightsHook, orEps(a.c.Norm.Eps)
+	name, o := r.prefix+weightsHook, mix.DepthOptions{Eps: orEps(a.c.Norm.Eps), Heads: a.config.RoutingHeads}
 	switch {
 	case r.query == nil:
 		return sources[0]
 	case a.b.Hooked(name):
-		weights := mix.DepthWeights(a.b, r.query, r.gain, eps, sources...) // [T, sources]
-		return elementwise.WeightedSum(a.b, a.b.Hook(name, weights, "source"), sources...)
+		return a.attendByHead(name, mix.DepthWeights(a.b, r.query, r.gain, o, sources...), sources)
 	}
-	return mix.DepthAttention(a.b, r.query, r.gain, eps, sources...)
+	return mix.DepthAttention(a.b, r.query, r.gain, o, sources...)
 }
+
+// attendByHead sums each head's part of the sources by its weights, [T, heads*sources], which have
+// the hook name.
+func (a *attnRes) attendByHead(name string, weights *gorgonia.Node, sources gorgonia.Nodes) *gorgonia.Node {
+	heads, n := a.config.heads(), len(sources)
+	if weights = a.b.Hook(name, weights, "source"); heads == 1 {
+		return elementwise.WeightedSum(a.b, weights, sources...)
+	}
+	var sums gorgonia.Nodes
+	for head := range heads {
+		var parts gorgonia.Nodes
+		for _, v := range sources {
+			parts = append(parts, shape.Slice(a.b, v, head*a.c.D/heads, (head+1)*a.c.D/heads))
+		}
+		sums = append(sums, elementwise.WeightedSum(a.b, shape.Slice(a.b, weights, head*n, (head+1)*n), parts...))
+	}
+	return shape.Concat(a.b, sums...) // [T, D]
+}
+
+// heads returns the number of heads of a read.
+func (c AttnResConfig) heads() int { return max(1, c.RoutingHeads) }
 
 // Write begins a source with y [T, D], or adds y to the source of the site's block, and with delta
 // to h. The new source, or with delta h, has the hook "blocks.0.attention.stream". Sources that no

@@ -63,6 +63,12 @@ func (a *attnRes) DepthReads() (sources []string, reads []DepthRead) {
 			continue
 		}
 		read := DepthRead{Name: r.reader, Readers: []string{r.reader}, Softmax: true}
+		if heads := a.config.heads(); heads > 1 && r.query != nil {
+			read.Readers = nil
+			for head := range heads {
+				read.Readers = append(read.Readers, fmt.Sprintf("%s, routing head %d", r.reader, head))
+			}
+		}
 		for j := range a.config.sources(i) {
 			read.Of = append(read.Of, j)
 		}
@@ -115,17 +121,27 @@ func (a *attnRes) Carry(f *Frozen) {
 }
 
 // weighted returns the map from the sources to what read number i reads; the last number is the
-// read before the last norm. Each source is multiplied by the run's weight, or by 1. With delta it
-// is multiplied by 1, plus the weight times the gate for sources that are also read by the softmax.
+// read before the last norm. Each source is multiplied by the run's weight, each head's part by its
+// own, or by 1. With delta it is multiplied by 1, plus the weight times the gate for sources that
+// are also read by the softmax.
 func (a *attnRes) weighted(f *Frozen, i int) linear.Map {
-	sum := linear.Mix{In: a.config.rows(i), Out: 1, Width: a.c.D, At: func(_, _, _ int) float64 { return 1 }}
+	heads := a.config.heads()
+	byHead := func(at func(token, head, source int) float64) linear.Map {
+		return linear.Mix{In: a.config.rows(i) * heads, Out: heads, Width: a.c.D / heads, At: func(token, head, j int) float64 {
+			if j%heads != head {
+				return 0
+			}
+			return at(token, head, j/heads)
+		}}
+	}
+	sum := byHead(func(_, _, _ int) float64 { return 1 })
 	if i == 0 || i == len(a.reads) {
 		return sum
 	}
 	r, n, h, gate := a.reads[i], a.config.sources(i), indicator(a.config.Delta), 1.
 	var of []float64
 	if r.query != nil {
-		of = f.Recorded(r.prefix+weightsHook, n)
+		of = f.Recorded(r.prefix+weightsHook, heads*n)
 	}
 	if f.record == nil {
 		return sum
@@ -133,14 +149,13 @@ func (a *attnRes) weighted(f *Frozen, i int) linear.Map {
 	if r.gate != nil {
 		gate = a.values(r.gate)[0]
 	}
-	sum.At = func(token, _, j int) float64 {
+	return byHead(func(token, head, j int) float64 {
 		switch {
 		case j >= n:
 			return h
 		case of == nil:
 			return h + gate
 		}
-		return h + gate*of[token*n+j]
-	}
-	return sum
+		return h + gate*of[(token*heads+head)*n+j]
+	})
 }

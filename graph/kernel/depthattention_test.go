@@ -16,7 +16,7 @@ func TestDepthAttention(t *testing.T) {
 
 func testDepthAttention[T Float](t *testing.T, tolerance float64) {
 	forEachPath[T](t, func(t *testing.T, p path) {
-		for _, d := range []DepthAttentionParams{{1, 1, 1, 1e-6}, {0, 3, 2, 1}, {7, 13, 1, 1e-6}, {33, 101, 4, 1e-6}, {3, 70, 9, 0.3}, {5, 64, 2, 1e-6}} {
+		for _, d := range []DepthAttentionParams{{1, 1, 1, 1e-6, 0}, {0, 3, 2, 1, 0}, {7, 13, 1, 1e-6, 1}, {33, 101, 4, 1e-6, 0}, {3, 70, 9, 0.3, 0}, {5, 64, 2, 1e-6, 0}} {
 			c := newDepthCase[T](d)
 			for threads := 1; threads <= 3; threads++ {
 				c.check(t, p, threads, tolerance)

@@ -14,10 +14,25 @@ import (
 
 // depthAttention sums sources, weighted by a softmax over them. Inputs: query, gain, the sources.
 type depthAttention struct {
-	eps     float64
+	DepthOptions
 	sources int
-	saved   *graph.Saved // weights and 1/rms, of each token and source
+	saved   *graph.Saved // weights, of each token, head and source, and 1/rms, of each token and source
 }
+
+// DepthOptions describe attention over depth.
+type DepthOptions struct {
+	Eps float64 // added to the mean square of a source
+	// Heads divides the columns of sources and query: each head has a softmax of its own over the
+	// scores of its columns (arXiv 2607.27230), and the norm stays that of whole rows. 0: 1. More
+	// than one run on the CPU alone.
+	Heads int
+}
+
+// heads returns the number of heads.
+func (o DepthOptions) heads() int { return max(1, o.Heads) }
+
+// CPUOnly tells that several heads have no kernels on a device.
+func (o DepthOptions) CPUOnly() bool { return o.heads() > 1 }
 
 // DepthAttention reads the outputs of earlier sublayers by attention over them, separately for each
 // token, as attention residuals do (Kimi 2026, arXiv 2603.15031). The scores use normalised
@@ -28,17 +43,26 @@ type depthAttention struct {
 //
 // query, gain [D]; sources k tensors [T, D], u like each of them. With a query of 0, u is their
 // mean. DepthWeights computes only a.
-func DepthAttention(b *graph.Builder, query, gain *gorgonia.Node, eps float64, sources ...*gorgonia.Node) *gorgonia.Node {
-	return b.Apply(depthAttention{eps, len(sources), &graph.Saved{}}, append(gorgonia.Nodes{query, gain}, sources...)...)
+func DepthAttention(b *graph.Builder, query, gain *gorgonia.Node, o DepthOptions, sources ...*gorgonia.Node) *gorgonia.Node {
+	return b.Apply(depthAttention{o, len(sources), &graph.Saved{}}, append(gorgonia.Nodes{query, gain}, sources...)...)
 }
 
-// DepthWeights computes the weights of DepthAttention, a [T, k] for k sources;
-// elementwise.WeightedSum computes the rest. Use it to see or replace the weights.
-func DepthWeights(b *graph.Builder, query, gain *gorgonia.Node, eps float64, sources ...*gorgonia.Node) *gorgonia.Node {
-	return b.Apply(depthWeights{depthAttention{eps, len(sources), &graph.Saved{}}}, append(gorgonia.Nodes{query, gain}, sources...)...)
+// DepthWeights computes the weights of DepthAttention, a [T, k] for k sources, or with several
+// heads [T, Heads*k], head by head; elementwise.WeightedSum computes the rest. Use it to see or
+// replace the weights.
+func DepthWeights(b *graph.Builder, query, gain *gorgonia.Node, o DepthOptions, sources ...*gorgonia.Node) *gorgonia.Node {
+	return b.Apply(depthWeights{depthAttention{o, len(sources), &graph.Saved{}}}, append(gorgonia.Nodes{query, gain}, sources...)...)
 }
 
-func (k depthAttention) String() string { return fmt.Sprintf("DepthAttention(eps=%g)", k.eps) }
+func (k depthAttention) String() string { return "DepthAttention" + k.DepthOptions.String() }
+
+// String returns "(eps=1e-06)", or "(eps=1e-06, heads=4)".
+func (o DepthOptions) String() string {
+	if o.heads() == 1 {
+		return fmt.Sprintf("(eps=%g)", o.Eps)
+	}
+	return fmt.Sprintf("(eps=%g, heads=%d)", o.Eps, o.Heads)
+}
 
 // FLOPs counts the scores and the sum.
 func (k depthAttention) FLOPs(c graph.Cost) int { return 4 * k.sources * c.Signature(2).Size() }
@@ -60,15 +84,18 @@ func (k depthAttention) Infer(in []graph.Signature) (graph.Signature, error) {
 	if !query.Shape.Eq(row) || !gain.Shape.Eq(row) {
 		return graph.Signature{}, errors.Errorf("query and gain: want shape %v for sources %v, got %v and %v", row, sources[0].Shape, query.Shape, gain.Shape)
 	}
-	if k.eps < 0 {
-		return graph.Signature{}, errors.Errorf("eps: want a number >= 0, got %g", k.eps)
+	if k.Eps < 0 {
+		return graph.Signature{}, errors.Errorf("eps: want a number >= 0, got %g", k.Eps)
+	}
+	if sources[0].Width()%k.heads() != 0 {
+		return graph.Signature{}, errors.Errorf("heads: want a divisor of the width %d, got %d", sources[0].Width(), k.Heads)
 	}
 	return sources[0], nil
 }
 
 // params returns the sizes, given the signature of a source.
 func (k depthAttention) params(v graph.Signature) kernel.DepthAttentionParams {
-	return kernel.DepthAttentionParams{Tokens: v.Leading(), Width: v.Width(), Sources: k.sources, Eps: k.eps}
+	return kernel.DepthAttentionParams{Tokens: v.Leading(), Width: v.Width(), Sources: k.sources, Eps: k.Eps, Heads: k.Heads}
 }
 
 // DeviceBytes counts what is saved, 32-bit floats.
@@ -125,7 +152,7 @@ func runDepthAttention[T kernel.Float](k depthAttention, c graph.CallOf[T]) {
 // attendDepth computes the saved weights, which it returns, and u unless that is nil.
 func attendDepth[T kernel.Float](k depthAttention, c graph.CallOf[T], u []T) []T {
 	s, p := graph.State[depthState[T]](c), k.params(c.Signature(2))
-	weights, rstd := graph.SavedPair[T](k.saved, p.Tokens*p.Sources)
+	weights, rstd := graph.SavedPair[T](k.saved, p.Tokens*p.Sources*k.heads())
 	s.v = s.v[:0]
 	for i := range p.Sources {
 		s.v = append(s.v, c.In(2+i))
@@ -137,7 +164,7 @@ func attendDepth[T kernel.Float](k depthAttention, c graph.CallOf[T], u []T) []T
 // depthWeights computes only the weights.
 type depthWeights struct{ depthAttention }
 
-func (k depthWeights) String() string { return fmt.Sprintf("DepthWeights(eps=%g)", k.eps) }
+func (k depthWeights) String() string { return "DepthWeights" + k.DepthOptions.String() }
 
 func (k depthWeights) FLOPs(c graph.Cost) int { return 2 * k.sources * c.Signature(2).Size() }
 
@@ -148,7 +175,7 @@ func (k depthWeights) Infer(in []graph.Signature) (graph.Signature, error) {
 	if err != nil {
 		return s, err
 	}
-	return graph.Signature{DType: s.DType, Shape: graph.WithTokens(s.Leading(), len(in)-2)}, nil
+	return graph.Signature{DType: s.DType, Shape: graph.WithTokens(s.Leading(), k.heads()*(len(in)-2))}, nil
 }
 
 func (k depthWeights) VJP(d *graph.Derivative) { k.gradients(d, true) }

@@ -57,13 +57,16 @@ func (k depthGrad) SecondaryInPlace(n, i int) bool {
 	return n+1 < k.of.sources && i > 0 && i == k.addends[n+1]
 }
 
+// CPUOnly answers for the op whose gradient this is.
+func (k depthGrad) CPUOnly() bool { return k.of.CPUOnly() }
+
 func (k depthGrad) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runDepthGrad, runDepthGrad)
 }
 
 func runDepthGrad[T kernel.Float](k depthGrad, c graph.CallOf[T]) {
 	s, p := graph.State[depthState[T]](c), k.of.params(c.Signature(3))
-	weights, rstd := graph.SavedPair[T](k.of.saved, p.Tokens*p.Sources)
+	weights, rstd := graph.SavedPair[T](k.of.saved, p.Tokens*p.Sources*k.of.heads())
 	s.v, s.dv, s.addends = s.v[:0], append(s.dv[:0], c.Out()), s.addends[:0]
 	for i, addend := range k.addends {
 		s.v = append(s.v, c.In(3+i))

@@ -26,7 +26,7 @@ func depthCases() []optest.Case {
 	short := func(b *graph.Builder, query *gorgonia.Node) *gorgonia.Node { return elementwise.Scale(b, query, 0.3) }
 	// The mean of many sources is scaled up, so that it depends enough on each.
 	attend := func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
-		return elementwise.Scale(b, DepthAttention(b, short(b, x[0]), x[1], eps, x[2:]...), float64(len(x)))
+		return elementwise.Scale(b, DepthAttention(b, short(b, x[0]), x[1], DepthOptions{Eps: eps}, x[2:]...), float64(len(x)))
 	}
 	make := func(name string, k, tokens, width int, build func(*graph.Builder, gorgonia.Nodes, gorgonia.Nodes) *gorgonia.Node, want func([][]float64) []float64) optest.Case {
 		c := optest.Case{Name: fmt.Sprintf("%s/%d of %d x %d", name, k, tokens, width), Floats: [][]int{{width}, {width}}, Build: build,
@@ -43,23 +43,23 @@ func depthCases() []optest.Case {
 		make("DepthAttention", 2, 1, 3, attend, whole), make("DepthAttention", 3, 7, 6, attend, whole),
 		make("DepthAttention", 9, 2, 20, attend, whole), make("DepthAttention", 18, 1, 20, attend, whole),
 		make("DepthWeights", 3, 5, 4, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
-			return DepthWeights(b, short(b, x[0]), x[1], eps, x[2:]...)
+			return DepthWeights(b, short(b, x[0]), x[1], DepthOptions{Eps: eps}, x[2:]...)
 		}, func(v [][]float64) []float64 {
 			return wantDepthWeights(optest.WantScale(v[0], 0.3), v[1], eps, v[2:]...)
 		}),
 		make("DepthWeights and sum", 10, 1, 20, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
-			y := elementwise.WeightedSum(b, DepthWeights(b, short(b, x[0]), x[1], eps, x[2:]...), x[2:]...)
+			y := elementwise.WeightedSum(b, DepthWeights(b, short(b, x[0]), x[1], DepthOptions{Eps: eps}, x[2:]...), x[2:]...)
 			return elementwise.Scale(b, y, float64(len(x)))
 		}, whole),
 		make("DepthAttention/a source twice", 2, 3, 5, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
-			return DepthAttention(b, short(b, x[0]), x[1], eps, x[2], x[3], x[2])
+			return DepthAttention(b, short(b, x[0]), x[1], DepthOptions{Eps: eps}, x[2], x[3], x[2])
 		}, func(v [][]float64) []float64 {
 			return wantDepth(optest.WantScale(v[0], 0.3), v[1], eps, v[2], v[3], v[2])
 		}),
 		make("DepthAttention/dense", 2, 3, 5, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
-			u := elementwise.Gelu(b, DepthAttention(b, short(b, x[0]), x[1], eps, x[2], x[3]), false)
-			w := elementwise.Gelu(b, DepthAttention(b, short(b, x[1]), x[0], eps, x[2], x[3], u), false)
-			return b.Add(DepthAttention(b, short(b, x[0]), x[1], eps, x[2], x[3], u, w), w)
+			u := elementwise.Gelu(b, DepthAttention(b, short(b, x[0]), x[1], DepthOptions{Eps: eps}, x[2], x[3]), false)
+			w := elementwise.Gelu(b, DepthAttention(b, short(b, x[1]), x[0], DepthOptions{Eps: eps}, x[2], x[3], u), false)
+			return b.Add(DepthAttention(b, short(b, x[0]), x[1], DepthOptions{Eps: eps}, x[2], x[3], u, w), w)
 		}, func(v [][]float64) []float64 {
 			u := optest.WantGelu(wantDepth(optest.WantScale(v[0], 0.3), v[1], eps, v[2], v[3]), false)
 			w := optest.WantGelu(wantDepth(optest.WantScale(v[1], 0.3), v[0], eps, v[2], v[3], u), false)
@@ -70,6 +70,49 @@ func depthCases() []optest.Case {
 			return y
 		}),
 	}
+}
+
+// TestDepthHeads: each head of an attention over depth reads its own part of the width, by a norm
+// of the whole width.
+func TestDepthHeads(t *testing.T) {
+	const eps, heads, width = 0.1, 3, 6
+	o := DepthOptions{Eps: eps, Heads: heads}
+	short := func(v []float64) []float64 { return optest.WantScale(v, 0.7) }
+	want := func(v [][]float64) []float64 {
+		u := make([]float64, len(v[2]))
+		for i := range v[2:] {
+			a := wantHeads(heads, short(v[0]), v[1], eps, v[2:]...)
+			for j := range u {
+				u[j] += a[(j/width*heads+j%width/(width/heads))*len(v[2:])+i] * v[2+i][j]
+			}
+		}
+		return u
+	}
+	floats := [][]int{{width}, {width}, {5, width}, {5, width}, {5, width}}
+	optest.Run(t, []optest.Case{
+		{Name: "DepthAttention/heads", Floats: floats, Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+			return DepthAttention(b, elementwise.Scale(b, x[0], 0.7), x[1], o, x[2:]...)
+		}, Want: func(v [][]float64, _ [][]int32) []float64 { return want(v) }},
+		{Name: "DepthWeights/heads", Floats: floats, Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+			return DepthWeights(b, elementwise.Scale(b, x[0], 0.7), x[1], o, x[2:]...)
+		}, Want: func(v [][]float64, _ [][]int32) []float64 { return wantHeads(heads, short(v[0]), v[1], eps, v[2:]...) }},
+	})
+}
+
+// wantHeads returns the weights of several heads: those of one head whose query is 0 elsewhere.
+func wantHeads(heads int, query, gain []float64, eps float64, sources ...[]float64) []float64 {
+	n, tokens := len(sources), len(sources[0])/len(query)
+	a := make([]float64, tokens*heads*n)
+	for head := range heads {
+		own := make([]float64, len(query))
+		for j := head * len(query) / heads; j < (head+1)*len(query)/heads; j++ {
+			own[j] = query[j]
+		}
+		for i, w := range wantDepthWeights(own, gain, eps, sources...) {
+			a[(i/n*heads+head)*n+i%n] = w
+		}
+	}
+	return a
 }
 
 func wantDepth(query, gain []float64, eps float64, sources ...[]float64) []float64 {
@@ -116,7 +159,7 @@ func depthProgram(t *testing.T, blocks int, o graph.ProgramOptions) *graph.Progr
 		}
 		x := gorgonia.Nodes{embedding.Gather(b, param("x", tokens, d), b.Input("tokens", tensor.Int32, tokens), 1)}
 		read := func(i int) *gorgonia.Node {
-			return DepthAttention(b, param(fmt.Sprintf("q%d", i), d), param(fmt.Sprintf("g%d", i), d), 1e-6, x...)
+			return DepthAttention(b, param(fmt.Sprintf("q%d", i), d), param(fmt.Sprintf("g%d", i), d), DepthOptions{Eps: 1e-6}, x...)
 		}
 		for i := range blocks {
 			b.Block(func() {
@@ -163,13 +206,13 @@ func TestDepthAttentionShapes(t *testing.T) {
 		"source 1: want shape (3, 5) as source 0, got (5, 3)":                {{5}, {5}, {3, 5}, {5, 3}},
 		"query and gain: want shape (5) for sources (3, 5), got (5) and (3)": {{5}, {3}, {3, 5}},
 	} {
-		for _, build := range []func(*graph.Builder, *gorgonia.Node, *gorgonia.Node, float64, ...*gorgonia.Node) *gorgonia.Node{DepthAttention, DepthWeights} {
+		for _, build := range []func(*graph.Builder, *gorgonia.Node, *gorgonia.Node, DepthOptions, ...*gorgonia.Node) *gorgonia.Node{DepthAttention, DepthWeights} {
 			b := graph.On(gorgonia.NewGraph(), graph.Options{})
 			var x gorgonia.Nodes
 			for i, shape := range shapes {
 				x = append(x, b.Input(fmt.Sprintf("x%d", i), tensor.Float32, shape...))
 			}
-			require.Nil(t, build(b, x[0], x[1], 0, x[2:]...), want)
+			require.Nil(t, build(b, x[0], x[1], DepthOptions{}, x[2:]...), want)
 			optest.RequireLine(t, b.Err(), want)
 		}
 	}
