@@ -14,6 +14,7 @@ import (
 
 	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/stream"
 )
@@ -23,7 +24,7 @@ import (
 var others = map[string]string{
 	"prompt": "line 7", "ids": "1,2,3", "bos": "false", "token": "1", "target": "b", "against": "c", "layer": "1", "head": "1", "top": "2",
 	"prompts": "#prompts.txt", "patch prompts": "#pairs.txt", "heads head": "1 layer=1", "directions top": "1 rows=8", "steer seed": "7 temperature=1", "steer at": "head=1 name=blocks.0.attention.heads", "rows": "2", "period": "3", "seed": "7", "full": "false", "draws": "5", "whole": "true",
-	"fdr": "1", "from": "embedding to=unembedding", "to": "unembedding from=embedding", "controls": "2", "name": "blocks.0.attention.heads", "count": "2",
+	"changes from": "#other.safetensors", "fdr": "1", "from": "embedding to=unembedding", "to": "unembedding from=embedding", "controls": "2", "name": "blocks.0.attention.heads", "count": "2",
 	"seeds": "2", "steps": "2", "with": "mean rows=2", "restore": "true rows=2", "blocks": "true", "names": "embedding.out", "at": "head=1 names=blocks.0.attention.heads",
 	"corrupt": "lime prompt=line", "corrupt-ids": "3,2,1 ids=1,2,3", "method": "attribution", "patch names": "embedding.out", "heads": "true", "toward": "b", "away": "c", "scale": "2", "relative": "true", "tokens": "3",
 	"temperature": "2", "tuned": "true", "tuned-file": "#lens/tuned-lens.safetensors", "data": "x tuned=true", "tuned-tokens": "96 tuned=true", "tuned-steps": "2 tuned=true",
@@ -55,6 +56,10 @@ func TestEverySettingChangesSomething(t *testing.T) {
 		}
 		read = append(read, m)
 	}
+	other := tiny(t, stream.VectorConfig{Vectors: stream.Vectors{D: 12}})
+	gain := other.Store.Param("norm").Value.Float32s()
+	gain[0]++
+	require.NoError(t, pretrained.Save(filepath.Join(folder, "other.safetensors"), other.Store, pretrained.Description{Spec: other.Spec}))
 	r, err := analyse(read[0], Lens{Tuned: Tuned{Train: true, Steps: 2, Tokens: 96}})
 	require.NoError(t, err)
 	require.NoError(t, r.Write(filepath.Join(folder, "lens")))

@@ -95,6 +95,7 @@ func (r Renderer) RenderAll(ctx context.Context, requests ...Request) (texts []s
 // gives up when the template takes too much time or memory; the process must end then.
 func Serve(in io.Reader, out io.Writer) error {
 	debug.SetMaxStack(renderStack)
+	debug.SetGCPercent(100) // whatever GOGC says, what is not in use counts little towards renderMemory
 	requests, answers := json.NewDecoder(in), json.NewEncoder(out)
 	for requests.More() {
 		var request Request
