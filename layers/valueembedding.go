@@ -42,11 +42,11 @@ func NewValueEmbedding(b *graph.Builder, name string, s ValueEmbeddingSizes) *Va
 }
 
 // Cost returns the cost of one attention's value embedding. It keeps the gate's input, its scores
-// for each head and for each entry, and the rows of the table.
+// for each entry, and the rows of the table.
 func (s ValueEmbeddingSizes) Cost() Cost {
 	channels, heads, width := float64(s.Channels), float64(s.Heads), float64(s.Heads*s.HeadDim)
 	table := float64(s.Vocab) * width
-	return Cost{Parameters: table + channels*heads, Tables: table, FLOPs: 2*channels*heads + 2*heads*width + 2*width, Activations: 2*width + heads + channels}
+	return Cost{Parameters: table + channels*heads, Tables: table, FLOPs: 2*channels*heads + 2*heads*width, Activations: 2*width + channels}
 }
 
 // Add adds to the values of packed queries, keys and values, qkv [T, ...], given the attention's

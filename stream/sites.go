@@ -145,7 +145,7 @@ func (v *Vector) HasPositions() bool { return v.positions != nil }
 // later is computed from, so that a hook that replaces it replaces the state. A stream that
 // overrides Embed hooks what it makes of LookUp.
 func (v *Vector) Embed(t Tokens) State {
-	h := v.b.Hook(embeddingHook, v.entry.enter(v.lookUp(t), t), "feature") // [T, D]
+	h := v.b.Hook(embeddingHook, v.entry.enter(v.lookUp(t), t, v.Table()), "feature") // [T, D]
 	if v.x0 != nil {
 		return v.beginBlock(VectorState{h, gorgonia.Nodes{h}}, 0)
 	}

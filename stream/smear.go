@@ -64,19 +64,19 @@ func (c VectorConfig) entryNorm() layers.NormConfig {
 	return layers.NormConfig{RMS: true, Eps: c.Norm.Eps}
 }
 
-// enter returns what the first block reads: [T, D].
-func (e *entry) enter(h *gorgonia.Node, in Tokens) *gorgonia.Node {
+// enter returns what the first block reads: [T, D]. Its constants go with the parameter near.
+func (e *entry) enter(h *gorgonia.Node, in Tokens, near *gorgonia.Node) *gorgonia.Node {
 	if e == nil || h == nil {
 		return h
 	}
 	b, d := e.b, e.c.D
 	if e.c.EmbeddingNorm {
-		h = norm.Apply(b, b.Hook(tableSum, h, "feature"), shape.Constant(b, h, ones(d), d), norm.Options{RMS: true, Eps: e.c.Norm.Eps})
+		h = norm.Apply(b, b.Hook(tableSum, h, "feature"), shape.Constant(b, near, ones(d), d), norm.Options{RMS: true, Eps: e.c.Norm.Eps})
 	}
 	if e.gate == nil {
 		return h
 	}
-	filter := e.constant(h, 1, -1)                                                                               // [2, D], for h_(t-1) - h_t
+	filter := e.constant(near, 1, -1)                                                                            // [2, D], for h_(t-1) - h_t
 	before := delta.Convolve(b, h, delta.ReadOptions{Seq: in.IDs.Shape()[1], Filter: filter, Starts: in.Starts}) // [T, D], h_(t-1)
 	gate := elementwise.Sigmoid(b, mapped(b, shape.Slice(b, h, 0, e.c.Smear), e.gate, nil))                      // [T, 1]
 	added := elementwise.WeightedSum(b, e.lambda, elementwise.WeightedSum(b, gate, before))                      // [T, D]

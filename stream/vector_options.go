@@ -34,7 +34,10 @@ func (c VectorConfig) optionsCost() layers.Cost {
 	}
 	cost = cost.Times(blocks).Plus(c.entryCost())
 	if c.Backout {
-		cost = cost.Plus(layers.Cost{Parameters: 1, FLOPs: 4 * d, Activations: d})
+		cost = cost.Plus(layers.Cost{Parameters: 1, FLOPs: 2 * d, Activations: d})
+		if c.hasX0() && c.Layers/2+1 < c.Layers { // x0 keeps that stream for the next block
+			cost.Activations -= d
+		}
 	}
 	return cost
 }

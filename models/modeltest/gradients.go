@@ -56,7 +56,7 @@ func checkGradients(t *testing.T, spec models.Spec, idle IdleFunc) {
 // logits.
 func idleEntries(spec models.Spec, b Batch, p *graph.Param) int {
 	switch {
-	case p.Name == "embedding" && !spec.TieEmbeddings:
+	case looksUp(p) && !(p.Name == "embedding" && spec.TieEmbeddings):
 		present := map[int32]bool{}
 		for _, id := range b.Inputs {
 			present[id] = true
