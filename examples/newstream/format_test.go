@@ -48,8 +48,8 @@ func TestFormat(t *testing.T) {
 		assert.NotZero(t, cli.Main(zoo, append([]string{"convert"}, args...), &stdout, &stderr))
 		assert.Contains(t, stderr.String(), want)
 	}
-	refused("want one of residua, huggingface, rmt, gguf, layerscale", "-checkpoint", at("run"), "-format", "x", "-out", at("x"))
-	refused("want a folder of LayerScale's example (with layerscale.json), or a Hugging Face folder", "-checkpoint", dir, "-format", "residua", "-out", at("x"))
+	refused("want one of residua, huggingface, peft, rmt, gguf, layerscale", "-checkpoint", at("run"), "-format", "x", "-out", at("x"))
+	refused("want a folder of LayerScale's example (with layerscale.json), or a folder of LoRA adapters of peft's", "-checkpoint", dir, "-format", "residua", "-out", at("x"))
 	refused("to export stream layerscale-example, write a pretrained.Architecture", "-checkpoint", at("run"), "-format", "huggingface", "-out", at("x"))
 	refused("model.stream.kind: want layerscale-example, got vector", "-checkpoint", "../../testdata/reference/gpt2-hf", "-format", "layerscale", "-out", at("x"))
 	require.NoError(t, os.WriteFile(at("folder/layerscale.json"), []byte(`{"version": 2, "model": {"stream": {"kind": "x"}}}`), 0o644))
