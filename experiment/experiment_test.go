@@ -269,7 +269,8 @@ func TestRobustnessOfExperiments(t *testing.T) {
 	}
 	c := parsed(t, strings.Replace(twoRates, "seeds: 2", "seeds: 1", 1))
 	crash.Test(t, crash.Work{
-		Name: "experiment",
+		Name:   "experiment",
+		Others: "runs",
 		Do: func(out string, disk checkpoint.Disk) error {
 			p := settled(t, c, out)
 			p.disk = disk

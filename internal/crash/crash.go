@@ -33,6 +33,9 @@ type Work struct {
 	Do    func(folder string, disk checkpoint.Disk) error
 	Left  func(folder string) map[string]string // what must be the same as without interruption
 	Check func(folder string) error             // of what an interruption has left, before the second call; nil: not checked
+	// Others is a folder within the work's that Do lets another disk write, as an experiment's runs
+	// are: flushes there are not seen, so what it holds counts as flushed.
+	Others string
 }
 
 // Kind is what happens at a step.
@@ -126,7 +129,7 @@ func (c *campaign) die(kind Kind, at map[int]bool, draw *rand.Rand) {
 	c.t.Helper()
 	folder := c.start()
 	var steps []string
-	r := newRecorder(c.t, filepath.Dir(folder), draw)
+	r := c.recorder(filepath.Dir(folder), draw)
 	r.kind, r.at = kind, func(n int, step string) bool {
 		steps = append(steps, step)
 		return at[n]
@@ -141,6 +144,15 @@ func (c *campaign) die(kind Kind, at map[int]bool, draw *rand.Rand) {
 	c.remove(folder)
 }
 
+// recorder returns a recorder of the work in base.
+func (c *campaign) recorder(base string, draw *rand.Rand) *recorder {
+	r := newRecorder(c.t, base, draw)
+	if c.Others != "" {
+		r.others = filepath.Join("work", c.Others)
+	}
+	return r
+}
+
 // goesOn does the work in what a death has left and compares; if dies is set this dies, too.
 func (c *campaign) goesOn(d death, draw *rand.Rand, dies bool) {
 	c.t.Helper()
@@ -149,7 +161,7 @@ func (c *campaign) goesOn(d death, draw *rand.Rand, dies bool) {
 	disk := checkpoint.Disk{}
 	var r *recorder
 	if dies {
-		r = newRecorder(c.t, d.base, draw)
+		r = c.recorder(d.base, draw)
 		at := draw.IntN(len(c.steps))
 		r.kind, r.at = []Kind{Before, After, Unsynced}[draw.IntN(3)], func(n int, _ string) bool { return n == at }
 		disk = r.disk()

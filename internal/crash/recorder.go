@@ -23,7 +23,10 @@ type recorder struct {
 	base string // holds the work's folder
 	draw *rand.Rand
 	kind Kind
-	at   func(n int, step string) bool // whether the death is at this step
+	// others is the folder, relative to base, that another disk writes, whose flushes are not seen:
+	// all of it counts as flushed; "": there is none.
+	others string
+	at     func(n int, step string) bool // whether the death is at this step
 
 	n          int
 	step, path string // under way; step "": none yet
@@ -120,6 +123,11 @@ func (r *recorder) look() {
 		return nil
 	}))
 	r.tree = now
+	for path := range now {
+		if r.others != "" && (path == r.others || strings.HasPrefix(path, r.others+string(filepath.Separator))) {
+			r.flush(path)
+		}
+	}
 }
 
 // known returns the number of the node that is at a path now.
