@@ -49,7 +49,8 @@ func Compare(from, to *graph.Store) (*Changes, error) {
 
 // Table lists the changed parameters.
 func (c *Changes) Table() figure.Table {
-	t := figure.NewTable("What has changed (of "+strconv.Itoa(len(c.Changed)+c.Same)+" parameters "+strconv.Itoa(c.Same)+" have not)", "lrrr", "weight", "norm", "norm of the change", "share")
+	title := "What has changed (of " + strconv.Itoa(len(c.Changed)+c.Same) + " parameters " + strconv.Itoa(c.Same) + " have not)"
+	t := figure.NewTable(title, "lrrr", "weight", "norm", "norm of the change", "share")
 	for _, p := range c.Changed {
 		t.Row(p.Name, p.Norm, p.Moved, p.Moved/p.Norm)
 	}

@@ -46,8 +46,8 @@ func newEntry(b *graph.Builder, c VectorConfig) *entry {
 	return e
 }
 
-// cost returns the cost of an entry, which keeps what it reads, the tokens before, what these give
-// by their gates, and what it adds.
+// entryCost returns the cost of an entry, which keeps what it reads, the tokens before, what these
+// give by their gates, and what it adds.
 func (c VectorConfig) entryCost() (cost layers.Cost) {
 	d, channels := float64(c.D), float64(c.Smear)
 	if c.EmbeddingNorm {

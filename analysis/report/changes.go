@@ -49,6 +49,7 @@ func (o Changes) Run(_ context.Context, m *Model) (*Report, error) {
 		return nil, err
 	}
 	r := m.NewReport("What has changed?", nil)
-	r.part("changes", "Weights and their changes", "How far each weight is from what it was before, as a number and as a share of its size.")(analysis.Compare(before, m.Store))
+	const note = "How far each weight is from what it was before, as a number and as a share of its size."
+	r.part("changes", "Weights and their changes", note)(analysis.Compare(before, m.Store))
 	return r, r.err
 }
