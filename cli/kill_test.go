@@ -45,7 +45,7 @@ experiment: {kind: sweep, key: train.beta1, values: [0.8, 0.9]}
 // killed is a command that is killed while it writes the folder or file out, and called again.
 type killed struct {
 	name  string
-	args  []string
+	args  []string // START is the folder that begin has made
 	again []string // arguments of the second call in addition
 	out   string
 	left  *regexp.Regexp // names of files that must be the same whatever happens; nil: all
@@ -62,6 +62,7 @@ func killedCommands() []killed {
 	return []killed{
 		train("train"),
 		train("train, Muon, bf16", "train.optim={kind: muon}", "device.precision=bf16"),
+		train("train, adapters", "train.init_from=START/model", "train.lora={rank: 2, alpha: 4, targets: [w1, w2]}"),
 		{"prepare", []string{"prepare", "-tokenizer", "train:300", "-split", "hash/4", "-save-every", "1ms", "-out", "out", "texts"}, nil, "out", nil},
 		{"experiment", []string{"experiment", "-out", "out", "experiment.yaml"}, nil, "out", regexp.MustCompile(`/model.safetensors$`)},
 		{"convert", []string{"convert", "-checkpoint", "model", "-format", "residua", "-replace", "-out", "out"}, nil, "out", nil},
@@ -96,6 +97,9 @@ func TestKills(t *testing.T) {
 // test kills the command a number of times.
 func (k killed) test(t *testing.T, kills int, draw *rand.Rand) {
 	start := filepath.Join(t.TempDir(), "start")
+	for i, a := range k.args {
+		k.args[i] = strings.Replace(a, "START", start, 1)
+	}
 	k.begin(t, start)
 	whole := copied(t, start)
 	began := time.Now()
@@ -144,7 +148,7 @@ func (k killed) begin(t *testing.T, dir string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666))
 	}
 	for _, a := range k.args {
-		if a == "model" {
+		if a == "model" || strings.HasSuffix(a, "/model") {
 			c := clitest.Program(t, "train", "-config", "kill.yaml", "-out", "model", "-set", "train.steps=5")
 			c.Dir = dir
 			out, err := c.CombinedOutput()
