@@ -41,8 +41,8 @@ type Zoo struct {
 }
 
 // Standard returns the models that come with Residua. It looks for them in the clone of Residua
-// that contains the working directory, then in the user's cache folder, then among the assets of a
-// release of Residua.
+// that contains the working directory, or by which the go.mod there replaces Residua, then in the
+// user's cache folder, then among the assets of a release of Residua.
 func Standard() Zoo {
 	z := Zoo{checksums: checksums, release: release}
 	if root := clone.Around("."); root != "" {
@@ -113,7 +113,7 @@ func checksumOf(path string) (string, error) {
 func (z Zoo) download(name, sum string) (path string, err error) {
 	url := z.release + "/" + name + extension
 	defer func() {
-		err = errors.Wrapf(err, "%s%s: the file is neither in a clone of Residua around the working directory nor in %s, and cannot be downloaded",
+		err = errors.Wrapf(err, "%s%s: the file is neither in a clone of Residua around the working directory, or that its go.mod names, nor in %s, and cannot be downloaded",
 			Prefix, name, z.cache)
 	}()
 	if z.cache == "" {

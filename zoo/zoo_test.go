@@ -85,3 +85,17 @@ func TestUnknown(t *testing.T) {
 	assert.EqualError(t, err, "zoo:smal: want one of small; did you mean small?")
 	assert.Zero(t, *calls)
 }
+
+// TestFilesOfAModule: a module whose go.mod replaces Residua by a clone, as new stream writes one,
+// has the clone's models.
+func TestFilesOfAModule(t *testing.T) {
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	mod := "module decay\n\nreplace github.com/residua-go/residua => " + filepath.Dir(here) + "\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o666))
+	t.Chdir(dir)
+	path, err := Standard().File("rmt")
+	require.NoError(t, err)
+	assert.Equal(t, filepath.Join(here, "rmt.safetensors"), path)
+}

@@ -13,7 +13,7 @@ func cases() []optest.Case {
 
 // TestOps checks what holds for every op.
 func TestOps(t *testing.T) {
-	optest.Run(t, cases(), "secondaryOutput")
+	optest.Run(t, append(cases(), squaredErrorCases()...), "secondaryOutput", "squaredErrorGrad")
 }
 
 // TestForwardFLOPs checks the counted matrix products.
