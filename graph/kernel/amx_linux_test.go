@@ -88,8 +88,11 @@ func TestTilesUnderStress(t *testing.T) {
 	}
 	needTiles(t)
 	goroutines, seconds := 20, 1
-	if longtest.Enabled() {
+	switch {
+	case longtest.Exhaustive():
 		goroutines, seconds = 300, 20
+	case longtest.Enabled():
+		goroutines, seconds = 300, 5
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(1))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
@@ -155,9 +158,7 @@ func TestTilesUnderStress(t *testing.T) {
 // TestTilesWithCgo runs a program whose products are computed in threads of C, too.
 func TestTilesWithCgo(t *testing.T) {
 	needTiles(t)
-	if !longtest.Enabled() {
-		t.Skip("builds a program: a long test")
-	}
+	longtest.Represent(t, false) // builds a program with cgo
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("no C compiler")
 	}

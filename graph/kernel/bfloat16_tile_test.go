@@ -109,8 +109,11 @@ func pairTileOf(p path, a, b []BFloat16, k, cols int, c []float32) {
 // near the smallest numbers.
 func TestPairSums(t *testing.T) {
 	rounds := 20_000
-	if longtest.Enabled() {
+	switch {
+	case longtest.Exhaustive():
 		rounds *= 50
+	case longtest.Enabled():
+		rounds *= 8
 	}
 	forEachPairPath(t, func(t *testing.T, p path) {
 		r := rand.New(rand.NewPCG(5, 6))

@@ -48,7 +48,7 @@ func TestTileProducts(t *testing.T) {
 	pool := NewPool(3)
 	defer pool.Close()
 	shapes := [][3]int{{1, 1, 1}, {16, 32, 32}, {17, 15, 33}, {33, 31, 31}, {5, 100, 77}, {70, 33, 257}, {65, 290, 130}, {40, 70, 1057}, {200, 64, 64}, {50, 20, 512}, {48, 48, 1600}, {17, 1100, 512}}
-	if longtest.Enabled() {
+	if longtest.Exhaustive() {
 		shapes = append(shapes, [3]int{300, 700, 40}, [3]int{40, 700, 1700}, [3]int{4100, 20, 40})
 	}
 	for _, s := range shapes {

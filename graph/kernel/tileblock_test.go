@@ -106,8 +106,11 @@ func (o *tileOperands) draw(r *rand.Rand, kind int) {
 func TestTileBlocks(t *testing.T) {
 	needTiles(t)
 	rounds := 3000
-	if longtest.Enabled() {
+	switch {
+	case longtest.Exhaustive():
 		rounds *= 20
+	case longtest.Enabled():
+		rounds *= 3
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range rounds {
