@@ -113,7 +113,7 @@ func TestPreparedBytesDependOnTheTextAlone(t *testing.T) {
 // without interruption.
 func TestRobustnessOfPrepare(t *testing.T) {
 	points := 5
-	if longtest.Enabled() {
+	if longtest.Exhaustive() { // the campaign of make robustness has others
 		points = 50
 	}
 	o := variedTexts(t)

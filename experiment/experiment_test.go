@@ -264,7 +264,7 @@ func TestLog(t *testing.T) {
 // base, no line is lost or torn for good, and none is made twice.
 func TestRobustnessOfExperiments(t *testing.T) {
 	points := 1
-	if longtest.Enabled() {
+	if longtest.Exhaustive() { // the campaign of make robustness has others
 		points = 10
 	}
 	c := parsed(t, strings.Replace(twoRates, "seeds: 2", "seeds: 1", 1))

@@ -35,15 +35,15 @@ func recordedStep(t *testing.T, spec models.Spec, batch int, precision graph.Pre
 	return work
 }
 
-// launchPresets returns all presets and precisions; without long tests, two blocks of each preset
+// launchPresets returns all presets and precisions; unless all tests run, two blocks of each preset
 // in one precision.
 func launchPresets(t *testing.T) (map[string]models.Spec, []graph.Precision) {
 	all, precisions := map[string]models.Spec{}, graph.Precisions()
-	if !longtest.Enabled() {
+	if !longtest.Exhaustive() {
 		precisions = []graph.Precision{graph.BF16}
 	}
 	for _, p := range models.Standard().Presets() {
-		if !longtest.Enabled() {
+		if !longtest.Exhaustive() {
 			short := p.Config
 			short.Layers = min(short.Layers, 2)
 			short.LoopEnd = min(short.LoopEnd, short.Layers)

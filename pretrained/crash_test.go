@@ -18,7 +18,7 @@ import (
 // there before or all of the new, and the same call then writes what one without interruption does.
 func TestRobustnessOfExports(t *testing.T) {
 	points := 4
-	if longtest.Enabled() {
+	if longtest.Exhaustive() { // the campaign of make robustness has others
 		points = 40
 	}
 	for format, config := range map[string]models.Config{"residua": ours()["llama"], "huggingface": ours()["llama"], "gguf": ours()["llama"], "rmt": residuals()["rmt as its authors train it"]} {

@@ -66,11 +66,8 @@ func timelessContents(t *testing.T, out string) map[string]string {
 // resumed or that had met a full disk, ends as one that is not.
 func TestRobustnessOfRuns(t *testing.T) {
 	points := 2
-	switch {
-	case longtest.Exhaustive():
+	if longtest.Exhaustive() { // the campaign of make robustness has others
 		points = 100
-	case longtest.Enabled():
-		points = 20
 	}
 	text := corpus(t)
 	fresh := crashing(t, "train", text)

@@ -27,7 +27,7 @@ func TestAnInterruptAtAnyMomentCostsNoBit(t *testing.T) {
 	case longtest.Exhaustive():
 		moments = 300
 	case longtest.Enabled():
-		moments = 80
+		moments = 30
 	}
 	for i := range moments {
 		out := filepath.Join(t.TempDir(), "run")

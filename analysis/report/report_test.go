@@ -438,7 +438,7 @@ func TestIndex(t *testing.T) {
 // next call.
 func TestRobustnessOfReports(t *testing.T) {
 	points := 4
-	if longtest.Enabled() {
+	if longtest.Exhaustive() { // the campaign of make robustness has others
 		points = 40
 	}
 	crash.Test(t, crash.Work{
