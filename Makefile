@@ -95,7 +95,7 @@ lint: ## NOTICE; workflows by actionlint; gofmt, go vet and staticcheck with the
 	$(GO) run ./internal/notice | diff -a NOTICE - || { echo "NOTICE is not the licences of what is linked: run make notice"; exit 1; }
 
 .PHONY: notice
-notice: ## write NOTICE, the licences of what is linked into programs; lint fails where it is not up to date
+notice: ## write NOTICE, names and licences of what is linked into programs; lint fails where it is not up to date
 	@mkdir -p build
 	$(GO) run ./internal/notice >build/NOTICE && mv build/NOTICE NOTICE
 
@@ -149,7 +149,8 @@ gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CU
 	cp graph/cuda/*.cu graph/cuda/*.cuh graph/cuda/kernels.tsv $(GPU_CHECK)/graph/cuda/
 	cp -r graph/cuda/emulator/native $(GPU_CHECK)/graph/cuda/emulator/
 	git describe --always --dirty 2>/dev/null | sed 's/^/Residua /' >$(GPU_CHECK)/version.txt
-	cp -r experiment/gpucheck/run.sh experiment/gpucheck/saved LICENSE NOTICE $(GPU_CHECK)/
+	cp -r experiment/gpucheck/run.sh experiment/gpucheck/saved LICENSE $(GPU_CHECK)/
+	$(GO) run ./internal/notice -texts >$(GPU_CHECK)/NOTICE
 	@du -sm $(GPU_CHECK) | awk '{print $$2 ": " $$1 " MB"; if ($$1 > $(GPU_CHECK_MEGABYTES)) {print "want at most $(GPU_CHECK_MEGABYTES) MB"; exit 1}}'
 	@echo "There, each in at most nine minutes:"
 	@sh $(GPU_CHECK)/run.sh -list | awk '{parts[$$1] = parts[$$1] " " $$2} END {for (c = 65; c < 68; c++) {n = sprintf("%c", c); print "  OUT=results ./run.sh " n "   #" parts[n]}}'
@@ -201,7 +202,8 @@ RELEASE_TARGETS := linux_amd64 linux_arm64 darwin_amd64 darwin_arm64 windows_amd
 # A commit gives the same bytes each time. What this machine can start, natively or by qemu-user, says its version.
 .PHONY: release
 release: ## build the archives of a release into dist/ (wants Linux): Linux, macOS, Windows, and CUDA for Linux; ONLY=linux_amd64 builds one
-	rm -rf dist && mkdir -p dist
+	rm -rf dist && mkdir -p dist build
+	$(GO) run ./internal/notice -texts >build/NOTICE
 	@name=residua_$$(git describe --tags --always --dirty | sed s/^v//); stamp=$$(git log -1 --format=%ct); host=$$($(GO) env GOHOSTARCH); \
 	for t in $(or $(ONLY),$(RELEASE_TARGETS)); do \
 		os=$${t%%_*} arch=$$(echo $$t | cut -d_ -f2) tags=$$(echo $$t | cut -d_ -f3) cgo=0 cc= start= dir=$$(mktemp -d); \
@@ -209,7 +211,7 @@ release: ## build the archives of a release into dist/ (wants Linux): Linux, mac
 		[ -z "$$tags" ] || cgo=1; [ -z "$$tags" ] || [ $$arch = $$host ] || cc=$$machine-linux-gnu-gcc; \
 		[ -z "$$cc" ] || command -v $$cc >/dev/null || { echo "$$t: not built: want $$cc"; continue; }; \
 		CC=$$cc GOOS=$$os GOARCH=$$arch CGO_ENABLED=$$cgo $(GO) build -trimpath -ldflags='-s -w' -tags="parquet $$tags" -o $$dir/$$program ./cmd/residua || exit 1; \
-		install -m 644 LICENSE NOTICE README.md $$dir && touch -d @$$stamp $$dir/*; \
+		install -m 644 LICENSE build/NOTICE README.md $$dir && touch -d @$$stamp $$dir/*; \
 		[ $$arch = $$host ] || start="qemu-$$machine-static -L /usr/$$machine-linux-gnu"; \
 		if [ $$os = linux ] && command -v $${start:-true} >/dev/null; then $$start $$dir/$$program version || exit 1; else echo "$$t: not started here"; fi; \
 		if [ $$os = windows ]; then (out=$$PWD/dist/$${name}_$$t.zip && cd $$dir && TZ=UTC zip -qX9 $$out $$program LICENSE NOTICE README.md); \

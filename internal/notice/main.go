@@ -1,10 +1,11 @@
-// Command notice prints NOTICE: the licences of everything that is linked into the programs of cmd/
-// and of make gpu-check, read from the module cache. `make notice` writes the file, `make lint`
-// compares it.
+// Command notice prints NOTICE: the names and licences of everything that is linked into the programs
+// of cmd/ and of make gpu-check, read from the module cache. With -texts, as for the archives of a
+// release, the licences' texts follow. `make notice` writes the file, `make lint` compares it.
 package main
 
 import (
 	_ "embed"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -17,9 +18,11 @@ import (
 )
 
 func main() {
+	texts := flag.Bool("texts", false, "also print the licences' texts, each once")
+	flag.Parse()
 	found, err := licences()
 	if err == nil {
-		err = write(os.Stdout, found)
+		err = write(os.Stdout, found, *texts)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
@@ -32,16 +35,17 @@ func main() {
 //go:embed head.txt
 var head string
 
-// write writes the names with the SPDX identifiers of their licences, then each licence text once.
-func write(out io.Writer, licences map[string][]string) error {
+// write writes the names with the SPDX identifiers of their licences, and, if asked to, a number for
+// each licence text and then each text once.
+func write(out io.Writer, licences map[string][]string, withTexts bool) error {
 	fmt.Fprintln(out, head)
 	var texts strings.Builder
 	numbers := map[string]int{} // numbers of the texts, by their words
 	for _, work := range slices.Sorted(maps.Keys(licences)) {
-		fmt.Fprintf(out, "%s:", work)
 		if len(licences[work]) == 0 {
 			return errors.Errorf("%s: want a file LICENSE in its folder, found none that internal/notice knows", work)
 		}
+		var all []string
 		for _, file := range licences[work] {
 			text, err := os.ReadFile(file)
 			if err != nil {
@@ -52,20 +56,28 @@ func write(out io.Writer, licences map[string][]string) error {
 				numbers[words] = len(numbers) + 1
 				fmt.Fprintf(&texts, "\n[%d] %s\n\n%s\n", numbers[words], strings.Repeat("=", 74), text)
 			}
-			fmt.Fprintf(out, " %s[%d]", identifiers(text), numbers[words])
+			all = append(all, identifiers(text)...)
+			if withTexts {
+				all = append(all, fmt.Sprintf("[%d]", numbers[words]))
+			}
 		}
-		fmt.Fprintln(out)
+		if !withTexts {
+			all = slices.Compact(slices.Sorted(slices.Values(all)))
+		}
+		fmt.Fprintf(out, "%s: %s\n", work, strings.Join(all, " "))
+	}
+	if !withTexts {
+		return nil
 	}
 	_, err := io.WriteString(out, texts.String())
 	return err
 }
 
-// identifiers returns the identifiers of a text's licences, each followed by a space.
-func identifiers(text []byte) string {
-	var names string
+// identifiers returns the SPDX identifiers of a text's licences.
+func identifiers(text []byte) (names []string) {
 	for _, m := range licensecheck.Scan(text).Match {
-		if !m.IsURL && !strings.Contains(names, m.ID+" ") {
-			names += m.ID + " "
+		if !m.IsURL && !slices.Contains(names, m.ID) {
+			names = append(names, m.ID)
 		}
 	}
 	return names

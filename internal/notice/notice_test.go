@@ -45,8 +45,8 @@ func works(t *testing.T, files map[string]string) map[string][]string {
 }
 
 func TestATextStandsOnceForAllItsWorks(t *testing.T) {
-	var out strings.Builder
-	require.NoError(t, write(&out, works(t, map[string]string{
+	var out, short strings.Builder
+	found := works(t, map[string]string{
 		"a/LICENSE":                      mit,
 		"a/deep/inside/LICENSE.txt":      "a text that nobody knows",
 		"a/other/license.go":             "package other",
@@ -54,18 +54,30 @@ func TestATextStandsOnceForAllItsWorks(t *testing.T) {
 		"c/THIRD_PARTY_LICENSES/Cephes":  strings.ReplaceAll(mit, "A. Author", "B. Author"),
 		"c/licenses/gpl.txt":             "the choice that is not made",
 		"c/deep/vendored/copying-not.md": "no licence",
-	})))
-	list, texts, found := strings.Cut(strings.TrimPrefix(out.String(), head), "\n[1] ===")
-	require.True(t, found)
+	})
+	require.NoError(t, write(&out, found, true))
+	list, texts, numbered := strings.Cut(strings.TrimPrefix(out.String(), head), "\n[1] ===")
+	require.True(t, numbered)
 	require.Equal(t, "\na: MIT [1] [2]\nb: MIT [1]\nc: MIT [3]\n", list)
 	require.Equal(t, 1, strings.Count(texts, "A. Author"))
 	require.Equal(t, 1, strings.Count(texts, "B. Author"))
 	require.Contains(t, texts, "\n[2] "+strings.Repeat("=", 74)+"\n\na text that nobody knows\n")
+
+	require.NoError(t, write(&short, found, false))
+	require.Equal(t, head+"\na: MIT\nb: MIT\nc: MIT\n", short.String())
 }
 
 func TestAWorkWithoutALicenceIsAnError(t *testing.T) {
-	err := write(&strings.Builder{}, works(t, map[string]string{"a/LICENSE": mit, "b v1/code.go": "package b"}))
+	err := write(&strings.Builder{}, works(t, map[string]string{"a/LICENSE": mit, "b v1/code.go": "package b"}), true)
 	require.ErrorContains(t, err, "b v1: want a file LICENSE")
+}
+
+// NOTICE is short enough to be read: the licences' texts are in the archives of a release.
+func TestNoticeIsShort(t *testing.T) {
+	text, err := os.ReadFile("../../NOTICE")
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(string(text), head), "NOTICE does not begin with internal/notice/head.txt: run make notice")
+	require.LessOrEqual(t, strings.Count(string(text), "\n"), 150)
 }
 
 // The head names the authors of the files that our own packages embed.

@@ -46,6 +46,11 @@ func TestArchives(t *testing.T) {
 	for h, err := r.Next(); err != io.EOF; h, err = r.Next() {
 		require.NoError(t, err)
 		names[h.Name] = h.Mode
+		if h.Name == "NOTICE" {
+			text, err := io.ReadAll(r)
+			require.NoError(t, err)
+			require.Contains(t, string(text), "\n[1] ====", "NOTICE without the licences' texts")
+		}
 	}
 	require.Equal(t, map[string]int64{"residua": 0o755, "LICENSE": 0o644, "NOTICE": 0o644, "README.md": 0o644}, names)
 }
