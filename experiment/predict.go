@@ -58,6 +58,10 @@ func (p *Plan) Predict(ctx context.Context, jobs int) (*Prediction, error) {
 		if err != nil {
 			return nil, err
 		}
+		log, err := trainer.PredictLog(c.first.Run)
+		if err != nil {
+			return nil, err
+		}
 		runs, done := s.count(c)
 		seconds, err := s.seconds(ctx, c.first.Run, steps)
 		if err != nil {
@@ -67,7 +71,7 @@ func (p *Plan) Predict(ctx context.Context, jobs int) (*Prediction, error) {
 		for range runs - done {
 			out.FLOPs += c.first.flops()
 			out.Work += seconds
-			out.Log += trainer.PredictLog(c.first.Run).Bytes
+			out.Log += log.Bytes
 			slices.Sort(busy)
 			busy[0] += seconds // the first free job takes the next run
 		}

@@ -121,6 +121,18 @@ func Adapters(zoo models.Zoo, spec models.Spec, architecture string, l runconfig
 	return adapters, nil
 }
 
+// AdaptersSize returns how many parameters a model's adapters have.
+func AdaptersSize(spec models.Spec, adapters []graph.Adapter) (n int, err error) {
+	plan, err := planOf(spec)
+	if err != nil {
+		return 0, err
+	}
+	for _, a := range adapters {
+		n += a.Rank * (plan.Param(a.Of).Shape[0] + a.Width)
+	}
+	return n, nil
+}
+
 // with returns the module's adapter.
 func (m loraModule) with(rank int, scale float64) graph.Adapter {
 	a := m.adapter

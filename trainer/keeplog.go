@@ -7,6 +7,7 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/runconfig"
 )
 
@@ -30,9 +31,9 @@ type LogSize struct {
 
 // PredictLog predicts what train.keep_log writes in a run that makes all of its steps, 0 without
 // the key.
-func PredictLog(run *runconfig.Run) LogSize {
+func PredictLog(run *runconfig.Run) (LogSize, error) {
 	if !run.Train.KeepLog {
-		return LogSize{}
+		return LogSize{}, nil
 	}
 	total := run.TotalSteps()
 	steps := 1 + total/logStride // 0 and the multiples
@@ -42,7 +43,17 @@ func PredictLog(run *runconfig.Run) LogSize {
 	if !inLog(total) {
 		steps++
 	}
-	return LogSize{steps, 4 * steps * run.Spec().Cost().Parameters}
+	parameters := run.Spec().Cost().Parameters
+	if run.Train.Lora.Trains() { // a checkpoint has the adapters alone
+		adapters, err := adaptersOf(run)
+		if err != nil {
+			return LogSize{}, err
+		}
+		if parameters, err = pretrained.AdaptersSize(run.Spec(), adapters); err != nil {
+			return LogSize{}, err
+		}
+	}
+	return LogSize{steps, 4 * steps * parameters}, nil
 }
 
 // String returns "the weights of 14 steps are kept, about 12 MB on disk".
@@ -64,7 +75,10 @@ func (t *Trainer) startLog() error {
 	if err != nil || !keep {
 		return err
 	}
-	size := PredictLog(t.run)
+	size, err := PredictLog(t.run)
+	if err != nil {
+		return err
+	}
 	if kept, err := checkpoint.LogSteps(t.run.Out); err == nil {
 		size.Bytes -= size.Bytes / size.Steps * len(kept)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -163,16 +164,21 @@ func TestKeptWeightsAreNoCheckpoint(t *testing.T) {
 // warning says so before the first step if the disk has no room.
 func TestLogSizeIsPredicted(t *testing.T) {
 	text := corpus(t)
-	require.Zero(t, trainer.PredictLog(smallest(t, text, "x")))
+	predicted := func(run *runconfig.Run) trainer.LogSize {
+		size, err := trainer.PredictLog(run)
+		require.NoError(t, err)
+		return size
+	}
+	require.Zero(t, predicted(smallest(t, text, "x")))
 	for steps, want := range map[string]int{"1": 2, "3": 4, "4": 4, "512": 11, "600": 12, "1000": 12, "1001": 13, "3000": 14} {
-		assert.Equal(t, want, trainer.PredictLog(smallest(t, text, "x", keepLog, "train.steps="+steps)).Steps, "%s steps", steps)
+		assert.Equal(t, want, predicted(smallest(t, text, "x", keepLog, "train.steps="+steps)).Steps, "%s steps", steps)
 	}
 	out := filepath.Join(t.TempDir(), "run")
 	run := smallest(t, text, out, keepLog, "train.steps=1003", "train.eval_every=0", "train.checkpoint_every=0")
 	train(t, run, trainer.Options{})
 	kept, _ := weightsLog(t, out)
 	require.Equal(t, []int{0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000, 1003}, kept)
-	size := trainer.PredictLog(run)
+	size := predicted(run)
 	require.Equal(t, 13, size.Steps)
 	require.Equal(t, 13*4*run.Spec().Cost().Parameters, size.Bytes)
 	require.Regexp(t, `^the weights of 13 steps are kept, about \d+ KB on disk$`, size.String())

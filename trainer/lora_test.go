@@ -160,6 +160,27 @@ func TestLoraSaysItsMemory(t *testing.T) {
 	assert.Contains(t, log.String(), "train.lora: 1104 parameters are trained, next to 21672 that stay as they are: 13 KB of gradients and moments, and in the buffers 32 KB of changed weights and at most 4.6 KB")
 }
 
+// TestLoraLogIsPredicted: train.keep_log keeps the adapters alone, and predicts their bytes.
+func TestLoraLogIsPredicted(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	run := onLlama(t, bytesLlama(t), corpus(t), out, keepLog, "train.steps=1")
+	train(t, run, trainer.Options{})
+	kept, err := checkpoint.LogSteps(out)
+	require.NoError(t, err)
+	bytes := 0
+	for _, step := range kept {
+		f, err := checkpoint.ReadTensors(filepath.Join(checkpoint.LogPath(out, step), checkpoint.ModelFile))
+		require.NoError(t, err)
+		for _, tensor := range f.Tensors {
+			bytes += 4 * tensor.Len()
+		}
+	}
+	size, err := trainer.PredictLog(run)
+	require.NoError(t, err)
+	assert.Equal(t, trainer.LogSize{Steps: 2, Bytes: 2 * 4 * 1104}, size)
+	assert.Equal(t, size, trainer.LogSize{Steps: len(kept), Bytes: bytes})
+}
+
 // TestLoraMeetsCrashes: a run of adapters that is interrupted at any step of its disk ends as one
 // that is not.
 func TestLoraMeetsCrashes(t *testing.T) {

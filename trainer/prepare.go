@@ -76,6 +76,11 @@ func inTurn(ctx context.Context, steps ...func(context.Context) error) error {
 	return nil
 }
 
+// adaptersOf returns the adapters that a run trains, with train.lora.
+func adaptersOf(run *runconfig.Run) ([]graph.Adapter, error) {
+	return pretrained.Adapters(run.Zoo(), run.Spec(), pretrained.ArchitectureAt(run.Train.InitFrom), run.Train.Lora)
+}
+
 // deep is a number of layers whose graph takes long to compile, so that the run reports it.
 const deep = 512
 
@@ -84,7 +89,7 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 	c := t.run
 	t.store = graph.NewStore(tensor.Float32, c.Seed)
 	if c.Train.Lora.Trains() {
-		adapters, err := pretrained.Adapters(c.Zoo(), c.Spec(), pretrained.ArchitectureAt(c.Train.InitFrom), c.Train.Lora)
+		adapters, err := adaptersOf(c)
 		if err == nil {
 			err = t.store.Adapt(adapters)
 		}

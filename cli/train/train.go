@@ -137,7 +137,11 @@ func shorter(e trainer.Estimate) string {
 // train trains an open run, and prints what it takes and how it ended.
 func (c *call) train(ctx context.Context, run *runconfig.Run, t *trainer.Trainer, j job, out commandline.Output) error {
 	t.Note(describe(run, t) + j.String())
-	if log := trainer.PredictLog(run); log.Steps > 0 {
+	log, err := trainer.PredictLog(run)
+	if err != nil {
+		return j.fail(errors.Wrap(err, "before the first step"))
+	}
+	if log.Steps > 0 {
 		t.Note("train.keep_log: " + log.String())
 	}
 	estimate, err := t.Estimate(ctx)

@@ -1,6 +1,7 @@
-// Command notice prints NOTICE: the names and licences of everything that is linked into the programs
-// of cmd/ and of make gpu-check, read from the module cache. With -texts, as for the archives of a
-// release, the licences' texts follow. `make notice` writes the file, `make lint` compares it.
+// Command notice prints NOTICE: the names and licences of everything that is linked into the
+// programs of cmd/ and of make gpu-check, read from the module cache. With -texts, as for the
+// archives of a release, the licences' texts follow. `make notice` writes the file, `make lint`
+// compares it.
 package main
 
 import (
@@ -35,8 +36,8 @@ func main() {
 //go:embed head.txt
 var head string
 
-// write writes the names with the SPDX identifiers of their licences, and, if asked to, a number for
-// each licence text and then each text once.
+// write writes the names with the SPDX identifiers of their licences. With texts, a number stands
+// for each text, and each text follows once.
 func write(out io.Writer, licences map[string][]string, withTexts bool) error {
 	fmt.Fprintln(out, head)
 	var texts strings.Builder
