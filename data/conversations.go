@@ -159,7 +159,8 @@ func (s *conversationSource) render(ctx context.Context, f File, documents []cha
 		for i, text := range texts[:len(d.chats)] {
 			next, ok := strings.CutPrefix(text, done)
 			if !ok {
-				return errors.Errorf("%s:%d: field messages: want a template that continues a conversation, got one that writes its messages in another way once more follow", f.Disk, d.number)
+				return errors.Errorf("%s:%d: field messages: want a template that continues a conversation, "+
+					"got one that writes its messages in another way once more follow", f.Disk, d.number)
 			}
 			d.turns, done = append(d.turns, turn{text: next, answer: i%2 == 1, special: true}), text
 		}

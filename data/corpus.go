@@ -122,7 +122,8 @@ func open(o Options) (Tokenizer, Reader, error) {
 }
 
 func errEmpty(o Options) error {
-	return errors.Errorf("data.source %s: empty corpus: no text in any file of data.path [%s]", cmp.Or[Source](o.Source, Goroot{}).Name(), strings.Join(o.Paths, ", "))
+	return errors.Errorf("data.source %s: empty corpus: no text in any file of data.path [%s]", cmp.Or[Source](o.Source, Goroot{}).Name(),
+		strings.Join(o.Paths, ", "))
 }
 
 func newStream(t Tokenizer, tokens Tokens) Stream {
@@ -137,8 +138,8 @@ func (c *Corpus) Check(batch, seq int) error {
 	}
 	need := batch*seq + 1
 	if have := c.Train.Tokens.Len(); have < need {
-		return errors.Errorf("data: training split: want at least %d tokens (batch %d x seq %d + 1), got %d in %d documents: add text to data.path, or lower train.batch or model.seq",
-			need, batch, seq, have, c.Train.Documents)
+		return errors.Errorf("data: training split: want at least %d tokens (batch %d x seq %d + 1), got %d in %d documents: "+
+			"add text to data.path, or lower train.batch or model.seq", need, batch, seq, have, c.Train.Documents)
 	}
 	return nil
 }

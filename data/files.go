@@ -67,8 +67,8 @@ func (s *fileSource) folder(ctx context.Context, folder string) ([]File, error) 
 	}
 	files = append(files, more...)
 	if len(files) == 0 {
-		return nil, errors.Errorf("%s: no text file in this folder: want %s, or text without an extension, each optionally with .gz or .zst; name other files by a glob",
-			folder, strings.Join(extensions, " "))
+		return nil, errors.Errorf("%s: no text file in this folder: want %s, or text without an extension, each optionally with .gz or .zst; "+
+			"name other files by a glob", folder, strings.Join(extensions, " "))
 	}
 	return files, nil
 }

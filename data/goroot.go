@@ -62,7 +62,8 @@ func findGoroot(ctx context.Context, paths []string) (string, error) {
 	}
 	if len(paths) == 1 {
 		if err := hasSrc(paths[0]); err != nil {
-			return "", errors.Errorf("data.source goroot: want a Go installation in data.path: %v; set data.source: files to read text, or leave data.path out to use this machine's Go", err)
+			return "", errors.Errorf("data.source goroot: want a Go installation in data.path: %v; "+
+				"set data.source: files to read text, or leave data.path out to use this machine's Go", err)
 		}
 		return paths[0], nil
 	}
@@ -86,8 +87,8 @@ func findGoroot(ctx context.Context, paths []string) (string, error) {
 	} else if try("go env GOROOT", root) {
 		return root, nil
 	}
-	return "", errors.Errorf("data.source goroot: no Go installation with sources found; tried %s; install Go, set data.path to its root, or use data.source: files",
-		strings.Join(tried, "; "))
+	return "", errors.Errorf("data.source goroot: no Go installation with sources found; tried %s; "+
+		"install Go, set data.path to its root, or use data.source: files", strings.Join(tried, "; "))
 }
 
 // hasSrc returns nil if root is a folder with a folder src.

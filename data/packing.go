@@ -27,13 +27,15 @@ func (c *Corpus) Pack(seq int, cut bool) (*Corpus, error) {
 	packed.Train.Tokens = p.pack(c.Train.Tokens, c.conversations[0])
 	packed.Val.Tokens = p.pack(c.Val.Tokens, c.conversations[1])
 	if p.out > 0 {
-		packed.Notes = append(packed.Notes, fmt.Sprintf("data.path: %s of more than %d tokens left out: raise model.seq, or set data.cut", counted(p.out, "conversation", "conversations"), seq))
+		packed.Notes = append(packed.Notes, fmt.Sprintf("data.path: %s of more than %d tokens left out: raise model.seq, or set data.cut",
+			counted(p.out, "conversation", "conversations"), seq))
 	}
 	if p.shortened > 0 {
 		packed.Notes = append(packed.Notes, fmt.Sprintf("data.cut: %s of more than %d tokens cut short", counted(p.shortened, "response", "responses"), seq))
 	}
 	if packed.Train.Tokens.Len() == 0 {
-		return nil, errors.Errorf("data: training split: want a conversation of at most %d tokens, got none in %d: raise model.seq, or set data.cut", seq, c.Train.Documents)
+		return nil, errors.Errorf("data: training split: want a conversation of at most %d tokens, got none in %d: raise model.seq, or set data.cut", seq,
+			c.Train.Documents)
 	}
 	return &packed, nil
 }

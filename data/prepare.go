@@ -84,7 +84,8 @@ func NewPreparation(ctx context.Context, o PrepareOptions) (*Preparation, error)
 	}
 	switch {
 	case p.split.kind == splitTail:
-		return nil, errors.Errorf("data.split: want hash, hash/N or none to prepare text, got %q: shards without a split can be split by tail when they are read", o.Split)
+		return nil, errors.Errorf("data.split: want hash, hash/N or none to prepare text, got %q: "+
+			"shards without a split can be split by tail when they are read", o.Split)
 	case p.ShardTokens < 1:
 		return nil, errors.Errorf("shards: want at least 1 token a shard, got %d", p.ShardTokens)
 	}
@@ -164,7 +165,8 @@ func (p *Preparation) start() error {
 	case err != nil:
 		return err
 	case state.Settings != p.state.Settings:
-		return errors.Errorf("%s: an unfinished preparation with other settings, or of files that have changed since, is in it: make the same call to go on with it, or discard it by -restart", p.Dir)
+		return errors.Errorf("%s: an unfinished preparation with other settings, or of files that have changed since, is in it: "+
+			"make the same call to go on with it, or discard it by -restart", p.Dir)
 	default:
 		p.state, p.kept = state, true
 		for _, size := range p.sizes[:p.state.Next.File] {

@@ -89,7 +89,8 @@ func ReadPrepared(dir string) (Prepared, error) {
 		return Prepared{}, errors.Wrapf(err, "%s: want what prepare writes", path)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		return Prepared{}, errors.Errorf("%s: want one JSON object and nothing after it, got more from byte %d: it is damaged, prepare the text anew", path, decoder.InputOffset())
+		return Prepared{}, errors.Errorf("%s: want one JSON object and nothing after it, got more from byte %d: it is damaged, prepare the text anew", path,
+			decoder.InputOffset())
 	}
 	return meta, errors.Wrap(meta.check(), path)
 }

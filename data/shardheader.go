@@ -80,7 +80,8 @@ func (h shardHeader) check(size int64) error {
 // checkTokenizer returns an error unless t is the tokenizer with which the shard was made.
 func (h shardHeader) checkTokenizer(t Tokenizer, want [32]byte) error {
 	if h.Tokenizer != want || int(h.Vocab) != t.Vocab() {
-		return errors.Errorf("want tokens of tokenizer %q (%d ids, digest %.12s), got those of another (%d ids, digest %.12s): set data.tokenizer to that one, or prepare the text anew",
+		return errors.Errorf("want tokens of tokenizer %q (%d ids, digest %.12s), got those of another (%d ids, digest %.12s): "+
+			"set data.tokenizer to that one, or prepare the text anew",
 			t.Name(), t.Vocab(), hex.EncodeToString(want[:]), h.Vocab, hex.EncodeToString(h.Tokenizer[:]))
 	}
 	return nil

@@ -157,7 +157,8 @@ func (s *shardScan) block(block []byte) error {
 				return err
 			}
 		case s.tokens == 0:
-			return errors.Errorf("want the first token to be BOS (%d) of tokenizer %q, got %d: shards are raw little-endian integers of %d bytes without a header, and every document begins with BOS",
+			return errors.Errorf("want the first token to be BOS (%d) of tokenizer %q, got %d: "+
+				"shards are raw little-endian integers of %d bytes without a header, and every document begins with BOS",
 				bos, s.tokenizer.Name(), token, s.width)
 		case token < 0 || int(token) >= vocab:
 			return errors.Errorf("token %d: want ids below %d (tokenizer %q), got %d: was it made with another tokenizer?",

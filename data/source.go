@@ -90,7 +90,8 @@ func (Files) Name() string { return "files" }
 // Open requires paths.
 func (f Files) Open(o Options, _ Tokenizer) (Reader, error) {
 	reader := diskReader{memory: o.Memory, longest: o.longest, read: o.read}
-	return &fileSource{separator: f.Separator, paths: o.Paths, field: cmp.Or(o.TextField, "text"), byExtension: o.former, disk: reader, formats: o.Formats}, o.checkPaths(f)
+	return &fileSource{separator: f.Separator, paths: o.Paths, field: cmp.Or(o.TextField, "text"), byExtension: o.former, disk: reader,
+		formats: o.Formats}, o.checkPaths(f)
 }
 
 // Shards reads token shards that Preparation.Run has written, or any raw little-endian uint16 ids

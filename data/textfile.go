@@ -80,7 +80,8 @@ type zstdReader struct{ *zstd.Decoder }
 func (r zstdReader) Read(p []byte) (int, error) {
 	n, err := r.Decoder.Read(p)
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
-		err = errors.Errorf("want a zstd file with a window of at most %d MiB, as zstd --long=29 makes, got a longer window, which takes as much memory: decompress it first, by zstd -d --long=31", mostWindow>>20)
+		err = errors.Errorf("want a zstd file with a window of at most %d MiB, as zstd --long=29 makes, got a longer window, which takes as much memory: "+
+			"decompress it first, by zstd -d --long=31", mostWindow>>20)
 	}
 	return n, err
 }
@@ -99,7 +100,8 @@ func (d diskReader) text(in io.Reader, disk string) (string, error) {
 
 // errLongDocument reports a document that is longer than most bytes.
 func errLongDocument(most int64) error {
-	return errors.Errorf("want documents of at most %d bytes, for which there is memory, got a longer one: cut it into several files or lines, or use fewer threads", most)
+	return errors.Errorf("want documents of at most %d bytes, for which there is memory, got a longer one: "+
+		"cut it into several files or lines, or use fewer threads", most)
 }
 
 // countedFile counts the bytes that are read from a file.

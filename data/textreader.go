@@ -58,7 +58,8 @@ func (t *textReader) next(p []byte) (int, error) {
 	}
 	t.read += int64(n)
 	if most := t.memory / textShare; t.packed > 0 && t.memory > 0 && t.read > most {
-		return 0, errors.Errorf("want at most %d MiB of text in a compressed file, 1/%d of the memory that is available, got more: decompress it and cut it into several files", most>>20, textShare)
+		return 0, errors.Errorf("want at most %d MiB of text in a compressed file, 1/%d of the memory that is available, got more: "+
+			"decompress it and cut it into several files", most>>20, textShare)
 	}
 	if most := max(freeText, mostExpansion*t.packed); t.packed > 0 && t.read > most {
 		return 0, errors.Errorf("want at most %d bytes of text in a compressed file of %d bytes (%d MiB, or %d times its size), got more: "+

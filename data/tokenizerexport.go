@@ -64,7 +64,8 @@ func (v TokenVocabulary) fileOf(rule pieceRule, after json.RawMessage) ([]byte, 
 		return nil, err
 	}
 	merges, err := json.Marshal(v.Merges)
-	return fmt.Appendf(nil, tokenizerFile, rule.normalizer(), strings.Join(added, ","), rule.preTokenizer(), after, rule.decoder(), rule.characters, rule.whole, vocab, merges), err
+	return fmt.Appendf(nil, tokenizerFile, rule.normalizer(), strings.Join(added, ","), rule.preTokenizer(), after, rule.decoder(), rule.characters,
+		rule.whole, vocab, merges), err
 }
 
 // quoted returns a text as JSON.
@@ -141,7 +142,8 @@ func fileVocabulary(path string) (TokenVocabulary, error) {
 	if err != nil {
 		return TokenVocabulary{}, err
 	}
-	v := TokenVocabulary{Tokens: make([]string, t.Vocab()), Special: make([]bool, t.Vocab()), Added: make([]bool, t.Vocab()), Merges: []string{}, Pieces: file.pieces()}
+	v := TokenVocabulary{Tokens: make([]string, t.Vocab()), Special: make([]bool, t.Vocab()), Added: make([]bool, t.Vocab()), Merges: []string{},
+		Pieces: file.pieces()}
 	for token, id := range file.Model.Vocab {
 		v.Tokens[id] = token
 	}

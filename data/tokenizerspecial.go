@@ -116,7 +116,8 @@ func (file *tokenizerJSON) readSpecial(folder string, t *bpeTokenizer) error {
 	t.eos = file.eos(files, generationConfig, modelConfig, tokenizerConfig, specialMap, classDefaults)
 	bos, ok := file.bos(files)
 	if !ok {
-		return errors.Errorf("%s: want a bos_token_id or eos_token_id that begins documents, in config.json, generation_config.json or, as bos_token, in tokenizer_config.json, got none", folder)
+		return errors.Errorf("%s: want a bos_token_id or eos_token_id that begins documents, in config.json, generation_config.json or, as bos_token, "+
+			"in tokenizer_config.json, got none", folder)
 	}
 	if t.bos = bos; len(t.eos) == 0 {
 		t.eos = []int32{bos}

@@ -58,7 +58,8 @@ func New(store *graph.Store, spec models.Spec, t data.Tokenizer, o Options) (*Ge
 	if t != nil {
 		o.EOS = data.EOS(t)
 	}
-	g := &Generator{tokenizer: t, eos: o.EOS, vocab: spec.Vocab, machine: m, most: rows + cmp.Or(o.Queue, defaultQueue), wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	g := &Generator{tokenizer: t, eos: o.EOS, vocab: spec.Vocab, machine: m, most: rows + cmp.Or(o.Queue, defaultQueue), wake: make(chan struct{}, 1),
+		ended: make(chan struct{})}
 	go g.loop()
 	return g, nil
 }

@@ -118,7 +118,8 @@ type WindowError struct{ Tokens, Window int }
 
 // Error names the limit and the setting that lifts it.
 func (e *WindowError) Error() string {
-	return fmt.Sprintf("prompt: want at most %d tokens, the model's window, got %d: shorten it, or set slide (-slide), so that the model sees its end alone", e.Window, e.Tokens)
+	return fmt.Sprintf("prompt: want at most %d tokens, the model's window, got %d: "+
+		"shorten it, or set slide (-slide), so that the model sees its end alone", e.Window, e.Tokens)
 }
 
 // Stop says why a text ended.

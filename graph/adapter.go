@@ -36,7 +36,8 @@ type Adapter struct {
 // decays it as it would decay the weight.
 func (a Adapter) parameters(of *Param) []ParamSpec {
 	in := of.Shape[0]
-	first := ParamSpec{Name: a.Name + AdapterA, Shape: []int{in, a.Rank}, Init: Initializer{Uniform: 1 / math.Sqrt(float64(in))}, Decay: of.Decay, Role: of.Role, adapter: true}
+	first := ParamSpec{Name: a.Name + AdapterA, Shape: []int{in, a.Rank}, Init: Initializer{Uniform: 1 / math.Sqrt(float64(in))}, Decay: of.Decay,
+		Role: of.Role, adapter: true}
 	second := first
 	second.Name, second.Shape, second.Init = a.Name+AdapterB, []int{a.Rank, a.Width}, Zeros()
 	return []ParamSpec{first, second}
@@ -203,7 +204,8 @@ func (k adaptGradA) Run(c *Call) { Dispatch(c, k, runAdaptGradA, runAdaptGradA) 
 
 func runAdaptGradA[T kernel.Float](k adaptGradA, c CallOf[T]) {
 	a, in, out := k.of, c.Signature(0).Leading(), c.Signature(0).Width()
-	State[kernel.Gemm[T]](c).Run(c.Pool(), false, true, in, a.Rank, a.Width, T(a.Scale), c.In(0)[a.From:], out, c.In(1), a.Width, kept[T](c.Accumulate()), c.Out(), a.Rank)
+	State[kernel.Gemm[T]](c).Run(c.Pool(), false, true, in, a.Rank, a.Width, T(a.Scale), c.In(0)[a.From:], out, c.In(1), a.Width, kept[T](c.Accumulate()),
+		c.Out(), a.Rank)
 }
 
 // adaptGradB computes dB = Scale A^T dW' over the adapter's columns. Inputs: dW', A.
@@ -222,7 +224,8 @@ func (k adaptGradB) Run(c *Call) { Dispatch(c, k, runAdaptGradB, runAdaptGradB) 
 
 func runAdaptGradB[T kernel.Float](k adaptGradB, c CallOf[T]) {
 	a, in, out := k.of, c.Signature(0).Leading(), c.Signature(0).Width()
-	State[kernel.Gemm[T]](c).Run(c.Pool(), true, false, a.Rank, a.Width, in, T(a.Scale), c.In(1), a.Rank, c.In(0)[a.From:], out, kept[T](c.Accumulate()), c.Out(), a.Width)
+	State[kernel.Gemm[T]](c).Run(c.Pool(), true, false, a.Rank, a.Width, in, T(a.Scale), c.In(1), a.Rank, c.In(0)[a.From:], out, kept[T](c.Accumulate()),
+		c.Out(), a.Width)
 }
 
 // kept returns the factor of an output's old content in a product that is written there.

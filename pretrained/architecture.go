@@ -15,7 +15,7 @@ type Architecture struct {
 	Defaults string                                  // transformers' defaults for keys missing from config.json, as a JSON object
 	Read     func(m *Described, config []byte) error // reads what the table cannot say
 	Write    func(models.Spec) map[string]any        // returns the keys and values that Read reads
-	Check    func(models.Spec) error                 // returns an error if the class cannot compute a model, for conditions that config.json cannot express; nil: it can compute all
+	Check    func(models.Spec) error                 // says why the class cannot compute a model, beyond what Keys and Read say; nil: it can compute all
 	GGUF     *GGUFForm                               // nil: llama.cpp does not support it
 	// ZeroBiases says that the class always has biases. For a model without biases they are
 	// written as zeros.
@@ -40,7 +40,8 @@ func (a Architecture) Name() string { return a.Type }
 
 // architectures lists the architectures that can be read and written, ours first.
 func architectures(zoo models.Zoo) []Architecture {
-	return append([]Architecture{gpt2(), llama(), qwen3(), mistral(), qwen2(), gptNeoX(), gemma2(), gemma3(), olmo2(), smolLM3(), granite(), phi3(), nanoChat(), residua()}, models.KindsOf[Architecture](zoo)...)
+	return append([]Architecture{gpt2(), llama(), qwen3(), mistral(), qwen2(), gptNeoX(), gemma2(), gemma3(), olmo2(), smolLM3(), granite(), phi3(),
+		nanoChat(), residua()}, models.KindsOf[Architecture](zoo)...)
 }
 
 // ArchitectureNames returns the names of the Hugging Face architectures that can be read and

@@ -86,7 +86,8 @@ func architectureOf(zoo models.Zoo, spec models.Spec, name string) (Architecture
 	}
 	a, problems := firstFitting(all, spec)
 	if problems != "" {
-		return a, errors.Errorf("no class of transformers computes this model: %s; to export stream %s, write a pretrained.Architecture with its modeling_*.py, and add it by models.Zoo.WithKinds",
+		return a, errors.Errorf("no class of transformers computes this model: %s; "+
+			"to export stream %s, write a pretrained.Architecture with its modeling_*.py, and add it by models.Zoo.WithKinds",
 			problems, spec.Stream.Name())
 	}
 	return a, nil

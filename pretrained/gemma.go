@@ -18,8 +18,9 @@ import (
 func gemma2() Architecture {
 	return Architecture{
 		Type: "gemma2", Class: "Gemma2ForCausalLM", Stream: vectorStream(), Keys: gemmaKeys, Read: readGemma2, Write: writeGemma,
-		Defaults: `{"vocab_size": 256000, "max_position_embeddings": 8192, "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26, "num_attention_heads": 8,
-			"num_key_value_heads": 4, "head_dim": 256, "rms_norm_eps": 1e-6, "hidden_activation": "gelu_pytorch_tanh", "tie_word_embeddings": true,
+		Defaults: `{"vocab_size": 256000, "max_position_embeddings": 8192, "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26,
+			"num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
+			"rms_norm_eps": 1e-6, "hidden_activation": "gelu_pytorch_tanh", "tie_word_embeddings": true,
 			"query_pre_attn_scalar": 256, "final_logit_softcapping": 30.0, "attn_logit_softcapping": 50.0}`,
 		Tensors: gemmaTensors, Prefix: "model.", Head: "lm_head.weight", GainsLess1: true, Unused: []string{".rotary_emb.inv_freq"},
 		GGUF: &GGUFForm{Windows: true, Check: gemmaGGUF("gemma2", "second", 2)},
@@ -31,8 +32,9 @@ func gemma2() Architecture {
 func gemma3() Architecture {
 	a := gemma2()
 	a.Type, a.Class, a.Read, a.Write = "gemma3_text", "Gemma3ForCausalLM", readGemma3, writeGemma3
-	a.Defaults = `{"vocab_size": 262208, "max_position_embeddings": 131072, "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26, "num_attention_heads": 8,
-		"num_key_value_heads": 4, "head_dim": 256, "rms_norm_eps": 1e-6, "hidden_activation": "gelu_pytorch_tanh", "tie_word_embeddings": true, "query_pre_attn_scalar": 256}`
+	a.Defaults = `{"vocab_size": 262208, "max_position_embeddings": 131072, "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26,
+		"num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
+		"rms_norm_eps": 1e-6, "hidden_activation": "gelu_pytorch_tanh", "tie_word_embeddings": true, "query_pre_attn_scalar": 256}`
 	a.Tensors += qwen3Norms
 	a.GGUF = &GGUFForm{Name: "gemma3", Windows: true, Check: gemmaGGUF("gemma3", "sixth", 6)}
 	return a

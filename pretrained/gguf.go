@@ -206,7 +206,8 @@ func (m *Model) ggufMetadata(a Architecture, o ExportOptions) ([]checkpoint.GGUF
 	scaling := c.Attention.RopeScaling
 	switch {
 	case c.Attention.Kind != nil && !a.GGUF.Windows:
-		return nil, errors.Errorf("gguf: model.attention.kind: want %s, got %s: other attention is not written", layers.DefaultAttention().Name(), c.Attention.Kind.Name())
+		return nil, errors.Errorf("gguf: model.attention.kind: want %s, got %s: other attention is not written", layers.DefaultAttention().Name(),
+			c.Attention.Kind.Name())
 	case scaling.Type == layers.RopeLinear:
 		all = append(all, entry(arch+".rope.scaling.type", scaling.Type), entry(arch+".rope.scaling.factor", float32(scaling.Factor)))
 	case scaling.Type != "":
@@ -276,7 +277,8 @@ func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntr
 		return nil, err
 	}
 	if v.Pieces == "" {
-		return nil, errors.Errorf("gguf: %s: want a BPE of bytes whose text is cut by a rule of llama.cpp, got digits in groups, or a BPE of characters", m.Data.Tokenizer)
+		return nil, errors.Errorf("gguf: %s: want a BPE of bytes whose text is cut by a rule of llama.cpp, got digits in groups, or a BPE of characters",
+			m.Data.Tokenizer)
 	}
 	kinds := make([]int32, m.Spec.Vocab)
 	tokens := make([]string, m.Spec.Vocab)

@@ -51,11 +51,13 @@ func gemmaGGUF(arch, every string, period int) func(models.Spec) error {
 		if err := ggufWant(s.RopeBase == 0 || s.RopeBase == 10000, arch, "attention.window_rope_base", "10000", s.RopeBase); err != nil {
 			return err
 		}
-		if err := ggufWant(arch != "gemma2" || spec.Attention.Softcap > 0 && spec.LogitSoftcap > 0, arch, "attention.softcap", "one, and logit_softcap", spec.Attention.Softcap); err != nil {
+		if err := ggufWant(arch != "gemma2" || spec.Attention.Softcap > 0 && spec.LogitSoftcap > 0, arch, "attention.softcap", "one, and logit_softcap",
+			spec.Attention.Softcap); err != nil {
 			return err
 		}
 		scalar := gemmaScalar(spec.Layers, spec.Width(), spec.HeadCount(), spec.HeadDim())
-		return ggufWant(math.Abs(spec.Scales().Attention*math.Sqrt(scalar)-1) < 1e-6, arch, "attention.scale", fmt.Sprintf("1/sqrt(%g)", scalar), spec.Scales().Attention)
+		return ggufWant(math.Abs(spec.Scales().Attention*math.Sqrt(scalar)-1) < 1e-6, arch, "attention.scale", fmt.Sprintf("1/sqrt(%g)", scalar),
+			spec.Scales().Attention)
 	}
 }
 
@@ -71,7 +73,8 @@ func gemmaScalar(layers, width, heads, dim int) float64 {
 // smolLM3GGUF checks that every fourth layer has no positions.
 func smolLM3GGUF(spec models.Spec) error {
 	for l := range spec.Layers {
-		if err := ggufWant(slices.Contains(spec.Attention.NoRope, l) == ((l+1)%4 == 0), "smollm3", "attention.no_rope", "every fourth layer", spec.Attention.NoRope); err != nil {
+		if err := ggufWant(slices.Contains(spec.Attention.NoRope, l) == ((l+1)%4 == 0), "smollm3", "attention.no_rope", "every fourth layer",
+			spec.Attention.NoRope); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,8 @@ func gpt2() Architecture {
 		Keys: gpt2Keys, Read: readGPT2, Write: writeGPT2,
 		Defaults: `{"vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12, "activation_function": "gelu_new",
 			"layer_norm_epsilon": 1e-5, "tie_word_embeddings": true}`,
-		Tensors: gpt2Tensors, ZeroBiases: true, VocabFiles: true, Tokenizers: map[int]string{gpt2Vocab: "gpt2"}, Prefix: "transformer.", Head: "lm_head.weight", Unused: []string{".attn.bias", ".attn.masked_bias"},
+		Tensors: gpt2Tensors, ZeroBiases: true, VocabFiles: true, Tokenizers: map[int]string{gpt2Vocab: "gpt2"}, Prefix: "transformer.",
+		Head: "lm_head.weight", Unused: []string{".attn.bias", ".attn.masked_bias"},
 	}
 }
 

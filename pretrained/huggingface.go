@@ -63,13 +63,15 @@ func (m *Model) readWeights(folder string) (*checkpoint.File, error) {
 	for _, f := range []struct {
 		name string
 		read func(path string) (*checkpoint.File, error)
-	}{{checkpoint.ModelFile, checkpoint.ReadTensors}, {checkpoint.ModelIndex, checkpoint.ReadSharded}, {checkpoint.TorchModel, checkpoint.ReadTorch}, {checkpoint.TorchIndex, checkpoint.ReadTorch}} {
+	}{{checkpoint.ModelFile, checkpoint.ReadTensors}, {checkpoint.ModelIndex, checkpoint.ReadSharded}, {checkpoint.TorchModel, checkpoint.ReadTorch},
+		{checkpoint.TorchIndex, checkpoint.ReadTorch}} {
 		if holds(folder, f.name) {
 			m.Source.ModelPath = filepath.Join(folder, f.name)
 			return f.read(m.Source.ModelPath)
 		}
 	}
-	return nil, errors.Errorf("%s: has a %s but no %s, %s or %s: other formats are not read: save the model anew as safetensors", folder, checkpoint.HuggingFaceConfig, checkpoint.ModelFile, checkpoint.ModelIndex, checkpoint.TorchModel)
+	return nil, errors.Errorf("%s: has a %s but no %s, %s or %s: other formats are not read: save the model anew as safetensors", folder,
+		checkpoint.HuggingFaceConfig, checkpoint.ModelFile, checkpoint.ModelIndex, checkpoint.TorchModel)
 }
 
 // readTokenizer finds the tokenizer and the special tokens of a folder. Without a tokenizer, which

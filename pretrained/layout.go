@@ -38,7 +38,8 @@ func (a Architecture) layout(spec models.Spec) layout {
 	queries, keys := spec.HeadCount()*spec.HeadDim(), spec.KVHeads()*spec.HeadDim()
 	l := layout{Architecture: a, from: checkpoint.HuggingFaceConfig, layers: spec.Layers, order: a.headOrder(spec),
 		sizes: map[byte]int{'L': spec.Layers, 'V': spec.Vocab, 'T': spec.Seq, 'D': spec.Width(), 'F': spec.FeedForwardShape().Hidden,
-			'Q': queries, 'K': keys, 'W': keys, 'A': queries + 2*keys, 'H': spec.HeadCount(), 'G': spec.KVHeads(), 'h': spec.HeadDim(), 'e': spec.HeadDim() / 2, '2': 2, '3': 3}}
+			'Q': queries, 'K': keys, 'W': keys, 'A': queries + 2*keys, 'H': spec.HeadCount(), 'G': spec.KVHeads(), 'h': spec.HeadDim(), 'e': spec.HeadDim() / 2,
+			'2': 2, '3': 3}}
 	maps.Copy(l.sizes, a.sizes)
 	for line := range strings.Lines(a.Tensors) {
 		f := append(strings.Fields(line), "")

@@ -65,7 +65,8 @@ func (m *Model) adapt(base string, tensors []checkpoint.Tensor) error {
 		return errors.Wrapf(err, "the model that the adapters change: if it is no longer at %s, name it by -base, in training by train.init_from", of.Base)
 	}
 	if got := on.Digest(); got != of.Digest {
-		return errors.Wrapf(ErrOtherModel, "want the model that the adapters were trained on, of digest %.12s, got %s of digest %.12s", of.Digest, on.Source.ModelPath, got)
+		return errors.Wrapf(ErrOtherModel, "want the model that the adapters were trained on, of digest %.12s, got %s of digest %.12s", of.Digest,
+			on.Source.ModelPath, got)
 	}
 	adapters, err := Adapters(m.Zoo, m.Spec, of.Architecture, of.Lora)
 	if err != nil {

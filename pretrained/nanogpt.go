@@ -39,7 +39,8 @@ func (nanoGPT) Import(_ models.Zoo, path string) (*Model, error) {
 	}
 	args := func(key string) int { return int(max(0, min(file.Number("model_args", key), layers.MaxSize))) }
 	c := models.Transformer(args("n_layer"), args("n_embd"), 4*args("n_embd"), args("n_head"))
-	c.Vocab, c.Seq, c.NormEps, c.Gelu, c.TieEmbeddings, c.Bias = args("vocab_size"), args("block_size"), 1e-5, models.GeluExact, true, file.Number("model_args", "bias") != 0
+	c.Vocab, c.Seq, c.NormEps, c.Gelu, c.TieEmbeddings, c.Bias = args("vocab_size"), args("block_size"), 1e-5, models.GeluExact, true,
+		file.Number("model_args", "bias") != 0
 	c.Bias = c.Bias || !file.Has("model_args", "bias") // the first versions always had them
 	m := &Model{}
 	if m.Spec, err = c.Resolve(); err != nil {

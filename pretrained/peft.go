@@ -179,7 +179,8 @@ func transposed(x []float32, rows, columns int) []float32 {
 
 // Format says that the format is a folder of two files.
 func (peft) Format() Format {
-	return Format{Help: "a folder of a model's adapters (LoRA) alone, for peft's PeftModel.from_pretrained on their base", Folder: true, Files: []string{peftConfig, peftWeights}}
+	return Format{Help: "a folder of a model's adapters (LoRA) alone, for peft's PeftModel.from_pretrained on their base", Folder: true,
+		Files: []string{peftConfig, peftWeights}}
 }
 
 // Export writes the adapters of a model that has some.
@@ -192,7 +193,8 @@ func (peft) Export(m *Model, folder string, o ExportOptions) ([]string, error) {
 		return nil, err
 	}
 	if of.Tensors == "" {
-		return nil, errors.New("want a model of a class of transformers, in which peft can find the weights, got another: convert it with its adapters by another -format")
+		return nil, errors.New("want a model of a class of transformers, in which peft can find the weights, got another: " +
+			"convert it with its adapters by another -format")
 	}
 	var tensors []checkpoint.Tensor
 	var targets []string
@@ -207,10 +209,12 @@ func (peft) Export(m *Model, folder string, o ExportOptions) ([]string, error) {
 		targets, transposes = append(targets, module.name), module.transposed
 		tensors = append(tensors,
 			checkpoint.Tensor{Name: peftPrefix + module.name + peftA, Shape: []int{a.Rank, in}, Data: transposed(first, in, a.Rank)},
-			checkpoint.Tensor{Name: peftPrefix + module.name + peftB, Shape: []int{a.Width, a.Rank}, Data: module.ordered(transposed(second, a.Rank, a.Width), a.Rank, true)})
+			checkpoint.Tensor{Name: peftPrefix + module.name + peftB, Shape: []int{a.Width, a.Rank},
+				Data: module.ordered(transposed(second, a.Rank, a.Width), a.Rank, true)})
 	}
 	one := m.Lora.Adapters[0]
-	config := map[string]any{"peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": m.Lora.Base, "r": one.Rank, "lora_alpha": one.Scale * float64(one.Rank),
-		"lora_dropout": 0.0, "bias": "none", "target_modules": targets, "fan_in_fan_out": transposes, "inference_mode": true}
+	config := map[string]any{"peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": m.Lora.Base, "r": one.Rank,
+		"lora_alpha": one.Scale * float64(one.Rank), "lora_dropout": 0.0, "bias": "none", "target_modules": targets, "fan_in_fan_out": transposes,
+		"inference_mode": true}
 	return nil, o.Disk.WriteFolder(folder, o.Replace, jsonFile(peftConfig, config), tensorsFile(peftWeights, tensors, map[string]string{"format": "pt"}))
 }

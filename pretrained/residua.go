@@ -50,8 +50,8 @@ func writeResidua(spec models.Spec) map[string]any {
 	return map[string]any{"residua_format": checkpoint.FormatVersion, "residua": spec.Config,
 		"scales":     map[string]float64{"embedding": scales.Embedding, "attention": scales.Attention, "logits": scales.Logits},
 		"auto_map":   map[string]string{"AutoConfig": "modeling_residua.ResiduaConfig", "AutoModelForCausalLM": "modeling_residua.ResiduaForCausalLM"},
-		"vocab_size": spec.Vocab, "max_position_embeddings": spec.Seq, "hidden_size": spec.Width(), "num_hidden_layers": spec.Layers, "num_attention_heads": spec.HeadCount(),
-		"use_cache": false}
+		"vocab_size": spec.Vocab, "max_position_embeddings": spec.Seq, "hidden_size": spec.Width(), "num_hidden_layers": spec.Layers,
+		"num_attention_heads": spec.HeadCount(), "use_cache": false}
 }
 
 // residuaCheck returns an error if modeling_residua.py cannot compute the model.

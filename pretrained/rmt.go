@@ -150,7 +150,8 @@ const maxRMTDescription = 16 << 20
 
 // Format says that the format is a folder.
 func (rmtLayout) Format() Format {
-	return Format{Help: "a folder with the parameters as the RMT authors' code lays them out (weights.safetensors, rmt.json)", Folder: true, Files: []string{rmtFile, rmtWeights}}
+	return Format{Help: "a folder with the parameters as the RMT authors' code lays them out (weights.safetensors, rmt.json)", Folder: true,
+		Files: []string{rmtFile, rmtWeights}}
 }
 
 // Export writes rmtWeights (F32), with the authors' names and axes, and rmtFile with kind, config,

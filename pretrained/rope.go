@@ -143,7 +143,8 @@ func (p ropeParameters) scaling(key string, seq int) (layers.RopeScaling, error)
 	case layers.RopeLlama3:
 		r.BetaFast, r.BetaSlow, r.AttentionFactor = 0, 0, 0
 	default:
-		return r, layers.Setting(typeKey, "want %s, %s, %s, %s or %s, got %q: other scaled positions are not built", ropeDefault, layers.RopeLinear, layers.RopeLlama3, layers.RopeYaRN, layers.RopeLong, r.Type)
+		return r, layers.Setting(typeKey, "want %s, %s, %s, %s or %s, got %q: other scaled positions are not built", ropeDefault, layers.RopeLinear,
+			layers.RopeLlama3, layers.RopeYaRN, layers.RopeLong, r.Type)
 	}
 	return r, nil
 }

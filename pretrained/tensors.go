@@ -58,7 +58,8 @@ func Serve(spec models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) 
 		entries += t.Len()
 	}
 	if n := spec.Cost().Parameters; n != entries {
-		return nil, errors.Wrapf(ErrOtherModel, "want %d parameters for the model that the file describes, got tensors of %d entries: it was damaged or edited", n, entries)
+		return nil, errors.Wrapf(ErrOtherModel, "want %d parameters for the model that the file describes, got tensors of %d entries: "+
+			"it was damaged or edited", n, entries)
 	}
 	plan, err := planOf(spec)
 	if err != nil {

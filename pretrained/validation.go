@@ -44,8 +44,8 @@ func (m *Model) validation(ctx context.Context, o EvaluateOptions) (*eval.Text, 
 	}
 	text := &eval.Text{Tokenizer: corpus.Tokenizer, Tokens: corpus.Val.Tokens.Scored(tokens), Windows: true}
 	if m.State != nil && m.State.CorpusFingerprint != corpus.Fingerprint {
-		text.Warnings = append(text.Warnings, fmt.Sprintf("the corpus has changed since the model was trained (fingerprint %.12s then, %.12s now): the score is not that of the run, and the model may have seen some of the text",
-			m.State.CorpusFingerprint, corpus.Fingerprint))
+		text.Warnings = append(text.Warnings, fmt.Sprintf("the corpus has changed since the model was trained (fingerprint %.12s then, %.12s now): "+
+			"the score is not that of the run, and the model may have seen some of the text", m.State.CorpusFingerprint, corpus.Fingerprint))
 	}
 	return text, nil
 }

@@ -28,7 +28,8 @@ func (d Data) options() data.Options {
 	if c, ok := d.Source.(data.Conversations); ok && c.Template != "" {
 		chats = chatsOf(c.Template)
 	}
-	return data.Options{Chat: chats, Source: d.Source, Paths: d.Path, Tokenizer: d.Tokenizer, TokenizerName: d.TokenizerName, Split: d.Split, TextField: d.TextField}
+	return data.Options{Chat: chats, Source: d.Source, Paths: d.Path, Tokenizer: d.Tokenizer, TokenizerName: d.TokenizerName, Split: d.Split,
+		TextField: d.TextField}
 }
 
 // chatsOf returns what renders messages by the template of a folder. The time is always the same,
@@ -45,7 +46,8 @@ func chatsOf(folder string) func(context.Context, []data.Chat) ([]string, error)
 		}
 		var requests []chat.Request
 		for _, c := range chats {
-			requests = append(requests, chat.Request{Template: template.Text, Tokens: template.Tokens, Messages: c.Messages, Generation: c.Generation, Now: time.Date(2024, 7, 26, 0, 0, 0, 0, time.UTC)})
+			requests = append(requests, chat.Request{Template: template.Text, Tokens: template.Tokens, Messages: c.Messages, Generation: c.Generation,
+				Now: time.Date(2024, 7, 26, 0, 0, 0, 0, time.UTC)})
 		}
 		return renderer.RenderAll(ctx, requests...)
 	}

@@ -164,8 +164,8 @@ func Defaults() Run {
 	return Run{
 		Data: Data{Source: data.Goroot{}, Tokenizer: "bytes", Split: "hash/20", TextField: "text"},
 		Train: Train{Batch: 8, Accumulate: 1, Recompute: "none", Schedule: optim.WarmupCosine{}, Warmup: 0.05, Decay: 0.2, WeightDecay: 1e-4,
-			WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Optim: AdamW{}, Lora: Lora{Alpha: 16}, Clip: 1, ZLoss: 1e-4, BalanceLoss: 0.01, EvalTokens: 262144,
-			CheckpointMinutes: 10, Keep: 2, MaxBadSteps: 10},
+			WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Optim: AdamW{}, Lora: Lora{Alpha: 16}, Clip: 1, ZLoss: 1e-4, BalanceLoss: 0.01,
+			EvalTokens: 262144, CheckpointMinutes: 10, Keep: 2, MaxBadSteps: 10},
 		Sample: Sample{Tokens: 200, Temperature: 0.8},
 		Device: Device{Kind: string(graph.CPU), Ranks: 1, RankTimeout: 60},
 	}

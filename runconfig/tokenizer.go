@@ -33,7 +33,8 @@ func (d Data) named() string { return cmp.Or(d.TokenizerName, d.Tokenizer) }
 // is gone, it is the copy next to the config.
 func (r *Run) tokenizer(file string, where *settings.Positions) (data.Tokenizer, error) {
 	if data.IsGGUF(r.Data.Tokenizer) {
-		return nil, where.Errorf("data.tokenizer", "want a tokenizer.json, got the GGUF file %s: residua convert -format huggingface writes its tokenizer.json", r.Data.Tokenizer)
+		return nil, where.Errorf("data.tokenizer", "want a tokenizer.json, got the GGUF file %s: "+
+			"residua convert -format huggingface writes its tokenizer.json", r.Data.Tokenizer)
 	}
 	known := data.TokenizerNames()
 	if own, ok := r.Data.Source.(data.Tokenized); ok {

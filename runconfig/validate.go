@@ -25,8 +25,8 @@ func (r *Run) validate(where *settings.Positions) error {
 	if err := r.resolveModel(where); err != nil {
 		return err
 	}
-	for _, check := range []func(*settings.Positions) error{r.checkData, r.checkLength, r.checkProducts, r.checkTrainNumbers, r.checkOptim, r.checkLora, r.checkSchedule,
-		r.Train.Stop.check, r.Device.check, r.checkRanks} {
+	for _, check := range []func(*settings.Positions) error{r.checkData, r.checkLength, r.checkProducts, r.checkTrainNumbers, r.checkOptim, r.checkLora,
+		r.checkSchedule, r.Train.Stop.check, r.Device.check, r.checkRanks} {
 		if err := check(where); err != nil {
 			return err
 		}

@@ -23,7 +23,8 @@ func (s *Server) admitted(h http.Handler) http.Handler {
 		r.Body = body
 		defer func() {
 			s.bodies.Release(body.bytes)
-			http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.options.StallTime)) // for what the handler did not read; net/http sets another for the next request
+			// For what the handler did not read; net/http sets another one for the next request.
+			http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.options.StallTime))
 		}()
 		h.ServeHTTP(w, r)
 	})

@@ -26,7 +26,8 @@ const (
 func (s *Server) reserve(bytes float64) (release func(), err error) {
 	most := s.options.Answers / answersAtOnce
 	if bytes > float64(most) {
-		return nil, invalid("", "want an answer of at most %d bytes of memory, got one that may take %.0f: ask for fewer texts, tokens or logprobs, or set -max-answers", most, bytes).
+		return nil, invalid("", "want an answer of at most %d bytes of memory, got one that may take %.0f: "+
+			"ask for fewer texts, tokens or logprobs, or set -max-answers", most, bytes).
 			with(http.StatusBadRequest, "answer_too_large")
 	}
 	weight := int64(math.Ceil(bytes))

@@ -17,7 +17,8 @@ func (s *Server) ownHost(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if host := hostOf(r.Host); !s.answersTo(host, r) {
 			w.Header().Set("Connection", "close") // the body will not be read
-			writeError(w, invalid("", "the host %q is not known to be this server's: -host %s allows it, and so does a token", host, host).with(http.StatusForbidden, "unknown_host"))
+			writeError(w, invalid("", "the host %q is not known to be this server's: -host %s allows it, and so does a token", host, host).
+				with(http.StatusForbidden, "unknown_host"))
 			return
 		}
 		h.ServeHTTP(w, r)

@@ -63,7 +63,8 @@ func (p *prompts) readTexts(text []byte) error {
 func (p *prompts) readIDs(text []byte, v any) error {
 	for list := range bytes.SplitSeq(text, []byte{']'}) {
 		if n := bytes.Count(list, []byte{','}); n > p.most { // commas + 1 is the number of ids, but a comma may also come before the list
-			return invalid("prompt", "want at most %d token ids, this server's longest context, got %d or more", p.most, n).with(http.StatusBadRequest, "context_length_exceeded")
+			return invalid("prompt", "want at most %d token ids, this server's longest context, got %d or more", p.most, n).
+				with(http.StatusBadRequest, "context_length_exceeded")
 		}
 	}
 	if bytes.IndexByte(text, 'n') >= 0 || json.Unmarshal(text, v) != nil {

@@ -137,7 +137,8 @@ func (c *completionRequest) tokens(m *Model, prompt int) (int, error) {
 		want = *c.MaxTokens
 	}
 	if want > room {
-		return 0, invalid("max_tokens", "this model's maximum context length is %d tokens, however you requested %d in your prompt and %d for the completion: shorten either", m.Window, prompt, want).
+		return 0, invalid("max_tokens", "this model's maximum context length is %d tokens, "+
+			"however you requested %d in your prompt and %d for the completion: shorten either", m.Window, prompt, want).
 			with(http.StatusBadRequest, "context_length_exceeded")
 	}
 	return want, nil

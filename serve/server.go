@@ -194,7 +194,8 @@ func (s *Server) protected(h http.Handler) http.Handler {
 }
 
 func notFound(w http.ResponseWriter, r *http.Request) {
-	writeError(w, invalid("", "nothing is at %s: want /v1/completions, /v1/chat/completions, /v1/models, /tokenize, /detokenize, /tokenizer_info, /metrics, /healthz or /readyz", r.URL.Path).with(http.StatusNotFound, "not_found"))
+	writeError(w, invalid("", "nothing is at %s: want /v1/completions, /v1/chat/completions, /v1/models, /tokenize, /detokenize, /tokenizer_info, "+
+		"/metrics, /healthz or /readyz", r.URL.Path).with(http.StatusNotFound, "not_found"))
 }
 
 // readyz answers 200 if a completion would be worked on now. A Server has its models from the

@@ -185,7 +185,8 @@ func (d *dwlstm) Form(at Site) Form {
 		Down: fixed(1, "1 x 1"),
 		Up:   gate(cell.input, "sigmoid(Norm(..))"),
 		Beyond: []Term{
-			{"A_res and B_up are the cell's, c' = f ⊙ c + i ⊙ g; the stream is h' = o ⊙ c', gated again", nodeNames(cell.output.w, cell.output.gain, cell.output.bias)},
+			{"A_res and B_up are the cell's, c' = f ⊙ c + i ⊙ g; the stream is h' = o ⊙ c', gated again",
+				nodeNames(cell.output.w, cell.output.gain, cell.output.bias)},
 			{"F is g, made of attention's output and of h: the cell stands in the feed-forward's place", nodeNames(cell.w1, cell.w2, cell.b2)},
 		},
 		Source: "Xu et al. 2024, LREC-COLING (depth-wise LSTM)",

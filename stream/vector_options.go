@@ -137,7 +137,8 @@ func (v *Vector) optionsForm(at Site, f Form) Form {
 		f.Beyond = append(f.Beyond, Term{Text: "before the last norm: h - mu h', h' being the stream after block L/2", Parameters: nodeNames(v.backout)})
 	}
 	if v.entry != nil && v.entry.gate != nil && at.Index == 0 {
-		f.Beyond = append(f.Beyond, Term{Text: "before the first block: the token before is added, times lambda and a gate", Parameters: nodeNames(v.entry.gate, v.entry.lambda)})
+		f.Beyond = append(f.Beyond, Term{Text: "before the first block: the token before is added, times lambda and a gate",
+			Parameters: nodeNames(v.entry.gate, v.entry.lambda)})
 	}
 	return f
 }

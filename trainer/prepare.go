@@ -139,8 +139,11 @@ func (t *Trainer) noteLora(moments func(*graph.Param) int) {
 		return n
 	}
 	m, all := t.Memory(), t.store.Frozen()
-	t.report.Note(fmt.Sprintf("train.lora: %d parameters are trained, next to %d that stay as they are: %s of gradients and moments, and in the buffers %s of changed weights and at most %s of their gradients at a time; training all %d would take %s of gradients and moments",
-		t.store.TrainedSize(), t.store.Size()-t.store.TrainedSize(), graph.FormatBytes(bytes(t.store.Trained())), graph.FormatBytes(m.Adapted), graph.FormatBytes(m.AdaptedGradients), t.store.Size()-t.store.TrainedSize(), graph.FormatBytes(bytes(all))))
+	t.report.Note(fmt.Sprintf("train.lora: %d parameters are trained, next to %d that stay as they are: "+
+		"%s of gradients and moments, and in the buffers %s of changed weights and at most %s of their gradients at a time; "+
+		"training all %d would take %s of gradients and moments",
+		t.store.TrainedSize(), t.store.Size()-t.store.TrainedSize(), graph.FormatBytes(bytes(t.store.Trained())), graph.FormatBytes(m.Adapted),
+		graph.FormatBytes(m.AdaptedGradients), t.store.Size()-t.store.TrainedSize(), graph.FormatBytes(bytes(all))))
 }
 
 // currentBatches are the trainer's batches, which resuming may replace.

@@ -205,9 +205,11 @@ func (t *Trainer) checkAdapted(of *pretrained.Adapted) error {
 	}
 	switch {
 	case !reflect.DeepEqual(then.Lora, now.Lora):
-		return cannotResume("train.lora", "train.lora: want %s as the checkpoint's run, got %s: set it back, or start a new run with train.init_from", settings.Text(then.Lora), settings.Text(now.Lora))
+		return cannotResume("train.lora", "train.lora: want %s as the checkpoint's run, got %s: set it back, or start a new run with train.init_from",
+			settings.Text(then.Lora), settings.Text(now.Lora))
 	case then.Digest != now.Digest:
-		return cannotResume("train.init_from", "train.init_from: want the model that the adapters were trained on, %s of digest %.12s, got %s of digest %.12s", then.Base, then.Digest, now.Base, now.Digest)
+		return cannotResume("train.init_from", "train.init_from: want the model that the adapters were trained on, %s of digest %.12s, "+
+			"got %s of digest %.12s", then.Base, then.Digest, now.Base, now.Digest)
 	}
 	return nil
 }

@@ -21,7 +21,8 @@ var (
 	splitPairs    = microkernels{path: avx512Split, lanes: 16, vecs: 2, rows: tileHeights{1: 14, 2: 12}, pairs: true}
 	avx512Pairs   = microkernels{path: avx512, lanes: 16, vecs: 2, rows: tileHeights{1: 14, 2: 14}, pairs: true}
 	amxPairs      = microkernels{path: amx, lanes: tileColumns, vecs: 2, rows: tileHeights{1: tileRows, 2: tileRows}, pairs: true, tiles: true}
-	portableTiles = microkernels{path: amxPortable, lanes: tileColumns, vecs: 2, rows: tileHeights{1: tileRows, 2: tileRows}, pairs: true, tiles: true, portable: true}
+	portableTiles = microkernels{path: amxPortable, lanes: tileColumns, vecs: 2, rows: tileHeights{1: tileRows, 2: tileRows}, pairs: true, tiles: true,
+		portable: true}
 )
 
 // portableTilePanels unpacks Weights into panels as wide as those of tiles.

@@ -31,7 +31,8 @@ type Gemm[T Float] struct {
 // a slice is too short for its matrix, as an index out of range does.
 func (g *Gemm[T]) Run(p *Pool, ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
 	t := &g.task
-	t.product = product[T]{ta: ta, tb: tb, m: m, n: n, k: k, alpha: alpha, a: a, lda: lda, b: b, ldb: ldb, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue, weights: g.Weights, lower: g.lower, addend: g.addend}
+	t.product = product[T]{ta: ta, tb: tb, m: m, n: n, k: k, alpha: alpha, a: a, lda: lda, b: b, ldb: ldb, beta: beta, c: c, ldc: ldc,
+		epilogue: g.Epilogue, weights: g.Weights, lower: g.lower, addend: g.addend}
 	if g.Weights != nil {
 		t.tb, t.b = false, nil
 	}

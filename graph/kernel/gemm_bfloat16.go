@@ -37,7 +37,8 @@ func (g *GemmBFloat16[C]) Run(p *Pool, ta, tb bool, m, n, k int, alpha float32, 
 	if m > 0 && n > 0 && k > 0 {
 		checkMatrix(b, choose(tb, n, k), choose(tb, k, n), ldb)
 	}
-	q := pairProduct[C]{ta: ta, m: m, n: n, k: k, alpha: alpha, a: a, lda: lda, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue, lower: g.lower, addend: g.addend, rows: g.rows}
+	q := pairProduct[C]{ta: ta, m: m, n: n, k: k, alpha: alpha, a: a, lda: lda, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue, lower: g.lower,
+		addend: g.addend, rows: g.rows}
 	g.runFrom(p, q, source{rows: b, ld: ldb, transposed: tb})
 }
 
@@ -62,7 +63,8 @@ func (g *GemmBFloat16[C]) runFrom(p *Pool, q pairProduct[C], b source) {
 
 // RunPacked computes what Run does, with the same bits, for an op(B) that Pack has packed.
 func (g *GemmBFloat16[C]) RunPacked(p *Pool, ta bool, m int, alpha float32, a []BFloat16, lda int, b PackedBFloat16, beta float32, c []C, ldc int) {
-	q := pairProduct[C]{ta: ta, m: m, n: b.n, k: b.k, alpha: alpha, a: a, lda: lda, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue, lower: g.lower, addend: g.addend, rows: g.rows}
+	q := pairProduct[C]{ta: ta, m: m, n: b.n, k: b.k, alpha: alpha, a: a, lda: lda, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue, lower: g.lower,
+		addend: g.addend, rows: g.rows}
 	q.check()
 	g.runPart(p, q, b)
 }

@@ -54,7 +54,8 @@ func (q *product[T]) fewRows(kernels *microkernels, cut *blocking) bool {
 	if q.weights != nil {
 		return q.m <= fewRows && (q.beta == 0 || q.beta == 1)
 	}
-	if kernels.path == portable || q.m > fewRows || q.beta != 0 && q.beta != 1 || q.gatherA.index != nil || q.gatherB.index != nil || q.factors != nil || q.addend != nil {
+	if kernels.path == portable || q.m > fewRows || q.beta != 0 && q.beta != 1 || q.gatherA.index != nil || q.gatherB.index != nil || q.factors != nil ||
+		q.addend != nil {
 		return false
 	}
 	if q.tb {

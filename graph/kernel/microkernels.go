@@ -19,7 +19,8 @@ const (
 )
 
 func (p path) String() string {
-	return map[path]string{portable: "portable", neon: "neon", avx2: "avx2", avx512: "avx512", avx512Split: "avx512 without VDPBF16PS", amx: "amx", amxPortable: "amx in Go", neonWide: "neon with BFMLALB"}[p]
+	return map[path]string{portable: "portable", neon: "neon", avx2: "avx2", avx512: "avx512", avx512Split: "avx512 without VDPBF16PS", amx: "amx",
+		amxPortable: "amx in Go", neonWide: "neon with BFMLALB"}[p]
 }
 
 // Path returns the name of the fastest micro-kernels that this machine has: avx512, avx2,
@@ -49,7 +50,8 @@ func Instructions() string {
 }
 
 // pairInstructions are the names of the instructions by which paths multiply pairs.
-var pairInstructions = map[path]string{portable: "portable", neon: "neon", neonWide: "BFMLALB and BFMLALT", avx2: "avx2", avx512: "VDPBF16PS", avx512Split: "avx512"}
+var pairInstructions = map[path]string{portable: "portable", neon: "neon", neonWide: "BFMLALB and BFMLALT", avx2: "avx2", avx512: "VDPBF16PS",
+	avx512Split: "avx512"}
 
 // microkernels describes the micro-kernels of a path. A tile has up to rows[v] rows and a width of
 // v vectors of lanes elements.

@@ -44,7 +44,8 @@ func (k *NormRead[T]) Forward(p *Pool, out, x Rows[T], gain, keys, mean, rstd []
 // Each of dx, dgain and dkeys may be nil if it is not wanted. accumulateGain (accumulateKeys) adds
 // dgain (dkeys) to what the slice holds; dx is always overwritten. dx may be x, or addend, which is
 // added to it unless it is nil (see Norm).
-func (k *NormRead[T]) Backward(p *Pool, dx, addend Rows[T], dgain, dkeys []T, dout, x Rows[T], gain, keys, mean, rstd []T, accumulateGain, accumulateKeys bool, d NormReadParams) {
+func (k *NormRead[T]) Backward(p *Pool, dx, addend Rows[T], dgain, dkeys []T, dout, x Rows[T], gain, keys, mean, rstd []T,
+	accumulateGain, accumulateKeys bool, d NormReadParams) {
 	t := &k.backward
 	t.dx, t.addend, t.dout, t.x, t.gain, t.keys, t.mean, t.rstd, t.d = dx, addend, dout, x, gain[:d.Dk*d.Dv], keys, mean, rstd, d
 	t.path = pathOf[T](k.path)
@@ -123,8 +124,8 @@ type normReadWork[T Float] struct {
 func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 	d, dgain, dkeys := t.d, t.dgain.begin(worker), t.dkeys.begin(worker)
 	matrices := func(i int) []T { return rowOf(t.matrices[worker], i, t.atOnce*d.Dk*d.Dv) }
-	w := normReadWork[T]{n: matrices(0), xn: matrices(1), dxn: matrices(2), dout: t.rooms.part(worker, 0, t.atOnce*d.R*d.Dv), dgain: dgain.block, dkeys: dkeys.block,
-		worker: worker, store: newBlock[T](t.path, d.Dk, d.Dv, d.R, true)}
+	w := normReadWork[T]{n: matrices(0), xn: matrices(1), dxn: matrices(2), dout: t.rooms.part(worker, 0, t.atOnce*d.R*d.Dv), dgain: dgain.block,
+		dkeys: dkeys.block, worker: worker, store: newBlock[T](t.path, d.Dk, d.Dv, d.R, true)}
 	ahead := t.x.tokensAhead(d.Dk * d.Dv)
 	t.tokens.each(lo, hi, func(first, end int) {
 		for i := first; i < end; i += t.atOnce {

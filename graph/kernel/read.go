@@ -16,7 +16,8 @@ type Read[T Float] struct {
 // row-major. out must not overlap the others. Run panics if a slice is too short, as an index out
 // of range does.
 func (k *Read[T]) Run(p *Pool, out Rows[T], keys []T, x Rows[T], tokens, r, dk, dv int) {
-	k.task = tokenProducts[T]{block: newBlock[T](k.path, r, dv, dk, false), rooms: k.task.rooms, out: out.first(tokens * r * dv), shared: keys[:r*dk], b: x.first(tokens * dk * dv), stream: dk * dv}
+	k.task = tokenProducts[T]{block: newBlock[T](k.path, r, dv, dk, false), rooms: k.task.rooms, out: out.first(tokens * r * dv), shared: keys[:r*dk],
+		b: x.first(tokens * dk * dv), stream: dk * dv}
 	k.task.ready(p)
 	p.Do(tokens, &k.task)
 }

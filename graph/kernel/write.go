@@ -23,7 +23,8 @@ func (k *Write[T]) Run(p *Pool, out, x Rows[T], keys []T, y Rows[T], tokens, r, 
 	if x.none() {
 		early = out
 	}
-	k.task = tokenProducts[T]{block: newBlock[T](k.path, dk, dv, r, true), rooms: k.task.rooms, out: out, addend: x, shared: keys[:r*dk], b: y.first(tokens * r * dv), early: early, stream: dk * dv}
+	k.task = tokenProducts[T]{block: newBlock[T](k.path, dk, dv, r, true), rooms: k.task.rooms, out: out, addend: x, shared: keys[:r*dk],
+		b: y.first(tokens * r * dv), early: early, stream: dk * dv}
 	k.task.ready(p)
 	p.Do(tokens, &k.task)
 }

@@ -37,8 +37,8 @@ func Pattern(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 
 // primitive returns the attention over qkv that the options describe, without a cache.
 func (o Options) primitive(b *graph.Builder, qkv *gorgonia.Node) attention {
-	k := attention{heads: o.Heads, kvHeads: o.KVHeads, seq: o.Seq, scale: o.Scale, softCap: o.SoftCap, ropeBase: o.RopeBase, stretch: o.Stretch, slopes: o.Slopes, window: o.Window, sinks: o.Sinks,
-		masked: o.Starts != nil, saved: &attentionSaved{}}
+	k := attention{heads: o.Heads, kvHeads: o.KVHeads, seq: o.Seq, scale: o.Scale, softCap: o.SoftCap, ropeBase: o.RopeBase, stretch: o.Stretch,
+		slopes: o.Slopes, window: o.Window, sinks: o.Sinks, masked: o.Starts != nil, saved: &attentionSaved{}}
 	if qkv != nil && k.ropeBase != 0 && k.checkHeads(graph.SignatureOf(qkv)) == nil {
 		k.rope = graph.Common[rope](b, fmt.Sprint("rope ", k.seq, k.ropeBase, k.stretch, k.headDim(graph.SignatureOf(qkv))))
 	}

@@ -81,7 +81,8 @@ func (k preparation) String() string {
 	if k.row {
 		row = ", row"
 	}
-	return fmt.Sprintf("PrepareQKV(heads=%d, kv_heads=%d, eps=%g, norm=%t, mix=%t, learned=%t%s)", k.heads, k.kvHeads, k.eps, k.query > 0, k.first > 0, k.weights > 0, row)
+	return fmt.Sprintf("PrepareQKV(heads=%d, kv_heads=%d, eps=%g, norm=%t, mix=%t, learned=%t%s)", k.heads, k.kvHeads, k.eps, k.query > 0, k.first > 0,
+		k.weights > 0, row)
 }
 
 // CPUOnly tells whether the norm is over all heads, for which no CUDA kernel exists.

@@ -45,7 +45,8 @@ func (k write) Infer(in []graph.Signature) (graph.Signature, error) {
 	case x.Shape.Dims() < 2:
 		return graph.Signature{}, errors.Errorf("x: want shape [tokens, n, D] or [tokens, D], got %v", x.Shape)
 	case values.Shape.Dims() != 2 || values.Leading() != tokens || x.Width()%n != 0:
-		return graph.Signature{}, errors.Errorf("values: want shape (%d, n), n a divisor of the %d entries of a token's x %v, got %v", tokens, x.Width(), x.Shape, values.Shape)
+		return graph.Signature{}, errors.Errorf("values: want shape (%d, n), n a divisor of the %d entries of a token's x %v, got %v", tokens, x.Width(),
+			x.Shape, values.Shape)
 	case y.Shape.Dims() < 2 || y.Leading() != tokens || y.Width() != x.Width()/n:
 		return graph.Signature{}, errors.Errorf("y: want %d tokens of %d entries for x %v and %d values, got shape %v", tokens, x.Width()/n, x.Shape, n, y.Shape)
 	case gate.Shape.Dims() < 1 || gate.Leading() != tokens || gate.Width() != 1:

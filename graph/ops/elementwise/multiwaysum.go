@@ -50,7 +50,8 @@ func (multiwaySum) Infer(in []graph.Signature) (graph.Signature, error) {
 	}
 	k, tokens := len(x), x[0].Leading()
 	if a.Shape.Dims() != 2 || a.Leading() != tokens || a.Width()%k != 0 || a.Width() < 2*k {
-		return graph.Signature{}, errors.Errorf("weights: want shape (%d, sums * %d), two sums at least, for %d tensors of %d tokens, got %v", tokens, k, k, tokens, a.Shape)
+		return graph.Signature{}, errors.Errorf("weights: want shape (%d, sums * %d), two sums at least, for %d tensors of %d tokens, got %v", tokens, k, k,
+			tokens, a.Shape)
 	}
 	packed := append(graph.WithTokens(tokens, a.Width()/k-1), x[0].Shape[1:]...)
 	return graph.Signature{DType: x[0].DType, Shape: packed}, nil

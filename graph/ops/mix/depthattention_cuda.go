@@ -62,8 +62,8 @@ func (d deviceDepth) suffix() string { return d.v[0].Suffix() }
 // attend computes the weights.
 func (d deviceDepth) attend() {
 	d.groups(func(first int, sources cuda.Args) {
-		d.call.Launch("depth_scores"+d.suffix(), cuda.Grid{X: cuda.CeilDiv(d.Tokens, 8), Threads: 256}, from(d.weights, first), from(d.rstd, first), d.query, d.gain, sources,
-			d.sizes(), cuda.Float(d.Eps))
+		d.call.Launch("depth_scores"+d.suffix(), cuda.Grid{X: cuda.CeilDiv(d.Tokens, 8), Threads: 256}, from(d.weights, first), from(d.rstd, first), d.query,
+			d.gain, sources, d.sizes(), cuda.Float(d.Eps))
 	})
 	d.call.Launch("depth_softmax", perToken(d.Tokens), d.weights, cuda.Ints(d.Sources, d.Tokens))
 }

@@ -31,7 +31,8 @@ func (k mixing) check(h, c graph.Signature, columns ...int) error {
 			return nil
 		}
 	}
-	return errors.Errorf("coefficients: want shape %v or %v for a stream %v and m = %d, got %v", graph.WithTokens(n, 2*k.m+n), graph.WithTokens(h.Shape[0], n, 2*k.m+n), h.Shape, k.m, c.Shape)
+	return errors.Errorf("coefficients: want shape %v or %v for a stream %v and m = %d, got %v", graph.WithTokens(n, 2*k.m+n),
+		graph.WithTokens(h.Shape[0], n, 2*k.m+n), h.Shape, k.m, c.Shape)
 }
 
 func (k mixing) params(h, c graph.Signature) kernel.MixParams {

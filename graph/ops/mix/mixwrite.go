@@ -38,7 +38,8 @@ func (k mixWrite) Infer(in []graph.Signature) (graph.Signature, error) {
 		return graph.Signature{}, err
 	}
 	if y.Shape.Dims() < 2 || y.Leading() != h.Shape[0] || y.Width() != k.m*h.Shape[2] {
-		return graph.Signature{}, errors.Errorf("y: want %d tokens of %d entries for a stream %v and m = %d, got %v", h.Shape[0], k.m*h.Shape[2], h.Shape, k.m, y.Shape)
+		return graph.Signature{}, errors.Errorf("y: want %d tokens of %d entries for a stream %v and m = %d, got %v", h.Shape[0], k.m*h.Shape[2], h.Shape,
+			k.m, y.Shape)
 	}
 	return h, nil
 }

@@ -29,7 +29,8 @@ func (k reshape) String() string { return fmt.Sprintf("Reshape %v", k.features) 
 
 func (k reshape) Infer(in []graph.Signature) (graph.Signature, error) {
 	if in[0].Shape.Dims() < 2 || k.features.TotalSize() != in[0].Width() {
-		return graph.Signature{}, errors.Errorf("x: want [tokens, ...] of %d entries each for the axes %v, got shape %v", k.features.TotalSize(), k.features, in[0].Shape)
+		return graph.Signature{}, errors.Errorf("x: want [tokens, ...] of %d entries each for the axes %v, got shape %v", k.features.TotalSize(), k.features,
+			in[0].Shape)
 	}
 	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading(), k.features...)}, nil
 }

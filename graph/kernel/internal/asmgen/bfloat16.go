@@ -22,7 +22,8 @@ func (s isa) bfloat16() []family {
 	}
 	if s.Masks {
 		families = append(families, newFamily([]microkernel{s.twoPanels()}, "", nil),
-			newFamily(s.splitTiles(), strings.Replace(strings.ReplaceAll(chooser, "PairTile", "SplitTile"), "micro-kernel of pairs", "micro-kernel that splits pairs", 1), microkernel.choice))
+			newFamily(s.splitTiles(), strings.Replace(strings.ReplaceAll(chooser, "PairTile", "SplitTile"), "micro-kernel of pairs",
+				"micro-kernel that splits pairs", 1), microkernel.choice))
 	}
 	return families
 }

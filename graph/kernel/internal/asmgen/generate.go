@@ -82,7 +82,8 @@ func assemblyFiles() []file {
 	for _, s := range isas {
 		list = append(list, s.files(s.families(), s.bfloat16(), s.weights())...)
 	}
-	tiles := []family{newFamily(isas[0].tileBlocks(), "", nil), newFamily([]tileRow{{isas[0]}}, "", nil), newFamily([]tileColumns{{isas[0]}}, "", nil), newFamily([]roundRows{{isas[0]}}, "", nil)}
+	tiles := []family{newFamily(isas[0].tileBlocks(), "", nil), newFamily([]tileRow{{isas[0]}}, "", nil), newFamily([]tileColumns{{isas[0]}}, "", nil),
+		newFamily([]roundRows{{isas[0]}}, "", nil)}
 	list = append(list, file{isas[0], "amx_amd64.s", tiles, "amx"})
 	neon := isa{ISA: asm.NEON}
 	weights := newFamily([]neonWeights{{16, false}, {16, true}, {8, false}, {8, true}}, "", nil)

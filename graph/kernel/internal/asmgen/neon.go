@@ -93,7 +93,8 @@ const neonChoice = "rows<<4 | (vecs-1)<<2 | bit(transposed)<<1 | bit(partial) {"
 // neonFamilies lists the routines of NEON for float32.
 func neonFamilies() []family {
 	return []family{
-		newFamily(neonTiles(neonMaxRows, ""), "%Tile runs the micro-kernel for tiles of rows x vecs vectors.\n// partial says that the last vector of a row is not full.\n"+
+		newFamily(neonTiles(neonMaxRows, ""), "%Tile runs the micro-kernel for tiles of rows x vecs vectors.\n"+
+			"// partial says that the last vector of a row is not full.\n"+
 			"func %Tile(rows, vecs int, transposed, partial bool, t *tile[float32]) {\nswitch "+neonChoice, neonTile.choice),
 		newFamily([]neonTranspose{{}}, "", nil),
 		newFamily(neonDots(), "%Dots runs the micro-kernel for rows x cols sums of products.\n"+

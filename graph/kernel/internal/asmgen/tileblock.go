@@ -8,7 +8,8 @@ import (
 
 // tileBlockFields are the 8-byte fields of kernel.tileBlock after its 64 bytes of shapes, in order.
 // A test of package kernel compares them with the struct.
-var tileBlockFields = []string{"a", "b", "c", "d", "tail", "sums", "as", "ak", "bs", "bk", "cs", "steps", "blocks", "an", "bn", "cn", "tn", "sn", "keep", "rows", "columns"}
+var tileBlockFields = []string{"a", "b", "c", "d", "tail", "sums", "as", "ak", "bs", "bk", "cs", "steps", "blocks", "an", "bn", "cn", "tn", "sn",
+	"keep", "rows", "columns"}
 
 // tileBlock is a micro-kernel by AMX: it computes blocks of 16 rows and one or two tiles of columns
 // of C, one after another, for each of several calls with the same shapes. It configures the tiles

@@ -56,7 +56,8 @@ type parsed struct {
 // routines lists all routines.
 func routines() []*parsed {
 	var list []*parsed
-	for _, group := range [][]routine{geluRoutines, geluExactRoutines, normRoutines, softmaxRoutines, adamWRoutines, elementwiseRoutines, sigmoidRoutines, gatedSingleRoutines, sinkhornRoutines(), tanhRoutines} {
+	for _, group := range [][]routine{geluRoutines, geluExactRoutines, normRoutines, softmaxRoutines, adamWRoutines, elementwiseRoutines, sigmoidRoutines,
+		gatedSingleRoutines, sinkhornRoutines(), tanhRoutines} {
 		for _, r := range group {
 			list = append(list, parse(r))
 		}
