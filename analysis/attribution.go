@@ -174,7 +174,7 @@ func (a *Attribution) heads() figure.Heatmap {
 	return h
 }
 
-// Ranking holds the largest contributions to a logit among those of one kind.
+// Ranking holds the largest contributions of one kind to a logit.
 type Ranking struct {
 	Name    string         `json:"name"`    // "logit of 290, token 7, by head"
 	Largest []Contribution `json:"largest"` // largest first, above or below 0

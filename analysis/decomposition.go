@@ -187,7 +187,7 @@ func (d *Decomposition) BiasTerm(writer string, token int) ([]float64, error) {
 	return d.frozen.Carry(w.Source, token, d.bias(w, token))
 }
 
-// WriterTerm returns the sum of a writer's terms, its bias's included [Size].
+// WriterTerm returns the sum of a writer's terms, the term of its bias included, [Size].
 func (d *Decomposition) WriterTerm(writer string, token int) ([]float64, error) {
 	w, err := d.writerAt(writer, token)
 	if err != nil {

@@ -14,7 +14,8 @@ type Appender struct {
 	file *os.File
 }
 
-// ErrGone is wrapped by the error about a file that has lost its name while it was written.
+// ErrGone is in the chain of an error that says that a file was deleted, moved or replaced while
+// it was written.
 var ErrGone = errors.New("it was deleted, moved or replaced while it was written")
 
 // Append opens an existing file to add lines at its end.

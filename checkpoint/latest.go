@@ -16,9 +16,9 @@ const (
 	bestFile   = "best.json"
 )
 
-// ErrNone is wrapped by the error of [Latest] and [Best] if a run has no such checkpoint at all, so
-// that it is safe to start anew. If a run has checkpoints and all are damaged, the error is another
-// one.
+// ErrNone is in the chain of the error of [Latest] and [Best] if a run has no such checkpoint at
+// all, so that it is safe to start anew. If a run has checkpoints and all are damaged, the error is
+// another one.
 var ErrNone = errors.New("no checkpoint")
 
 // pointer is the content of latest.json and best.json, which are sealed like state.json.

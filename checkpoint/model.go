@@ -132,8 +132,8 @@ func checkMarked(f *File, kind string) error {
 	return nil
 }
 
-// ErrNewer is wrapped by errors about a file that a newer version of this program wrote: the file
-// is not damaged, and nothing in its run may be skipped, replaced or removed.
+// ErrNewer is in the chain of errors about a file that a newer version of this program wrote: the
+// file is not damaged, and nothing in its run may be skipped, replaced or removed.
 var ErrNewer = errors.New("update the program")
 
 func checkVersion(version int) error {

@@ -24,7 +24,7 @@ import (
 // renders. The targets are then what the template writes for the turns of the role assistant, after
 // what it begins such a turn with, to the end of the turn.
 type Conversations struct {
-	Template string `yaml:"template" json:"template,omitempty" added:"\"\"" help:"the folder of a model with a chat template, for objects with messages instead of prompt and response"`
+	Template string `yaml:"template" json:"template,omitempty" added:"\"\"" help:"the folder of a model whose chat template writes objects with messages"`
 
 	Prompt   string `yaml:"prompt" json:"prompt,omitempty" help:"the field that holds the prompt; a.b: field b inside a"`
 	Response string `yaml:"response" json:"response,omitempty" help:"the field that holds the response, the text to learn"`

@@ -15,8 +15,8 @@ func (c *Corpus) holdOutTail(document Tokens) {
 	c.Notes = append(c.Notes, fmt.Sprintf("data.split: the corpus is one document: its last 1/%d is the validation split", c.split.parts))
 }
 
-// Whole returns the corpus with the end of its only document, which Load has held out for
-// validation, back in the training stream; it is for a corpus too short for both. It returns any
+// Whole is for a corpus of one document that is too short to be divided: it puts the end of the
+// document, which Load has held out for validation, back into the training stream. It returns any
 // other corpus unchanged.
 func (c *Corpus) Whole() *Corpus {
 	if c.whole.Len() == 0 {

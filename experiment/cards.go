@@ -23,10 +23,20 @@ import (
 type Cards struct {
 	Plain
 	Baseline string              `yaml:"baseline" help:"the transformer's preset; the others are those that the zoo compares with it"`
-	Sizes    map[string][]string `yaml:"sizes" help:"settings by preset that make other sizes of all, as in {quickstart: [model.stream.dv=16], others: [model.stream.d_model=128]}; others is for the presets that are not named; nothing: the presets' own sizes"`
+	Sizes    map[string][]string `yaml:"sizes"`
 	Muon     []string            `yaml:"muon" help:"presets that are also trained by Muon, and have a second card for that"`
-	Curve    string              `yaml:"curve" help:"config of a sweep of the transformer over train.tokens, with the series adamw and muon: how many tokens it needs for a loss (columns Sc and Sw); nothing: no columns"`
+	Curve    string              `yaml:"curve"`
 	Speeds   []string            `yaml:"speeds" help:"files that bench zoo -out has written, for speed and memory by each optimizer; none: not shown"`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (Cards) Help() map[string]string {
+	return map[string]string{
+		"sizes": "settings by preset that make other sizes of all, as in {quickstart: [model.stream.dv=16], others: " +
+			"[model.stream.d_model=128]}; others is for the presets that are not named; nothing: the presets' own sizes",
+		"curve": "config of a sweep of the transformer over train.tokens, with the series adamw and muon: how many tokens it needs for " +
+			"a loss (columns Sc and Sw); nothing: no columns",
+	}
 }
 
 // Name returns "cards".

@@ -15,22 +15,41 @@ import (
 // report about them. Settings are assignments as in train's -set. Those of a point override
 // those of its series, and these override the experiment's own.
 type Config struct {
-	Name               string         `yaml:"name" default:"the file's name" help:"name of the experiment"`
-	Base               string         `yaml:"base" default:"required" help:"the run config that all runs start from: a file, or the name of a built-in one (train -configs lists them). The experiment's folder keeps a copy, which counts from then on"`
-	Set                []string       `yaml:"set" help:"settings of all runs, as in [data.source=files, train.lr=1e-2]; device.threads is 1 where nothing sets it, as runs are trained side by side"`
-	Series             []Series       `yaml:"series" default:"required, but of cards and coordinates" help:"what is compared, the baseline first: a list of {name: rmt, set: [model.preset=quickstart]}"`
-	Seeds              int            `yaml:"seeds" min:"1" max:"10000" help:"runs of each point, with the seeds first_seed, first_seed + 1, ..."`
-	FirstSeed          uint64         `yaml:"first_seed" help:"the first of the seeds; with rates: bracket, 1 leaves out the runs that chose the rate"`
-	SeedsOf            map[string]int `yaml:"seeds_of" help:"series that have another number of seeds, as in {rmt: 8}"`
-	Rates              string         `yaml:"rates" choices:"config, bracket" help:"config: train.lr. bracket: seed 0 searches each point's peak learning rate, from train.lr on, among four a decade (0.001, 0.0018, 0.0032, 0.0056, 0.01, ...), until the best has a worse one on either side; all seeds are trained at it"`
-	Tokens             int64          `yaml:"tokens" min:"0" max:"1000000000000000000" help:"tokens of each run, up to whole steps; 0: as the base config says"`
-	FLOPs              float64        `yaml:"flops" min:"0" max:"1e30" help:"FLOPs of each run's training, as in 1e14, which give its tokens; 0: none"`
-	TokensPerParameter float64        `yaml:"tokens_per_parameter" min:"0" max:"1000000" help:"tokens of a run: this many for each parameter outside the embedding, position and unembedding tables (Hoffmann et al. 2022: 20); 0: none"`
-	Contrasts          [][]string     `yaml:"contrasts" help:"pairs of names in the report, as in [[rmt, transformer]]: does the first end with the lower loss, seed by seed? Tests correct for the number of contrasts"`
-	Page               string         `yaml:"report" default:"report.md in the experiment's folder" help:"file of the report; its picture lies next to it"`
-	Kind               Kind           `yaml:"experiment" default:"required" help:"the kind of experiment: what varies within a series, and what is reported"`
+	Name   string   `yaml:"name" default:"the file's name" help:"name of the experiment"`
+	Base   string   `yaml:"base" default:"required"`
+	Set    []string `yaml:"set" help:"settings of all runs, as in [data.source=files, train.lr=1e-2]; device.threads is 1 unless set"`
+	Series []Series `yaml:"series" default:"required, but of cards and coordinates"`
+
+	Seeds     int            `yaml:"seeds" min:"1" max:"10000" help:"runs of each point, with the seeds first_seed, first_seed + 1, ..."`
+	FirstSeed uint64         `yaml:"first_seed" help:"the first of the seeds; with rates: bracket, 1 leaves out the runs that chose the rate"`
+	SeedsOf   map[string]int `yaml:"seeds_of" help:"series that have another number of seeds, as in {rmt: 8}"`
+
+	Rates string `yaml:"rates" choices:"config, bracket"`
+
+	Tokens             int64   `yaml:"tokens" min:"0" max:"1000000000000000000" help:"tokens of each run, up to whole steps; 0: as the base config says"`
+	FLOPs              float64 `yaml:"flops" min:"0" max:"1e30" help:"FLOPs of each run's training, as in 1e14, which give its tokens; 0: none"`
+	TokensPerParameter float64 `yaml:"tokens_per_parameter" min:"0" max:"1000000"`
+
+	Contrasts [][]string `yaml:"contrasts"`
+	Page      string     `yaml:"report" default:"report.md in the experiment's folder" help:"file of the report; its picture lies next to it"`
+	Kind      Kind       `yaml:"experiment" default:"required" help:"the kind of experiment: what varies within a series, and what is reported"`
 
 	where *settings.Positions
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (Config) Help() map[string]string {
+	return map[string]string{
+		"base": "the run config that all runs start from: a file, or the name of a built-in one (train -configs lists them). The " +
+			"experiment's folder keeps a copy, which counts from then on",
+		"series": "what is compared, the baseline first: a list of {name: rmt, set: [model.preset=quickstart]}",
+		"rates": "config: train.lr. bracket: seed 0 searches each point's peak learning rate, from train.lr on, among four a decade " +
+			"(0.001, 0.0018, 0.0032, 0.0056, 0.01, ...), until the best has a worse one on either side; all seeds are trained at it",
+		"tokens_per_parameter": "tokens of a run: this many for each parameter outside the embedding, position and unembedding tables (Hoffmann et al. " +
+			"2022: 20); 0: none",
+		"contrasts": "pairs of names in the report, as in [[rmt, transformer]]: does the first end with the lower loss, seed by seed? Tests " +
+			"correct for the number of contrasts",
+	}
 }
 
 // Series is one of the alternatives that an experiment compares.

@@ -13,7 +13,7 @@ import (
 // Flanigan 2025, tables 3 and 4).
 type Reach struct {
 	Plain
-	Target      float64 `yaml:"target" min:"0" default:"the last loss of the first series, seed by seed" help:"validation loss to be reached, nats a token; 0: the default"`
+	Target      float64 `yaml:"target" min:"0" default:"the last loss of the first series, seed by seed" help:"validation loss to reach, nats a token; 0: default"`
 	Evaluations int     `yaml:"evaluations" min:"2" max:"10000" help:"evaluations of a run, evenly spaced, between which the moment is interpolated"`
 }
 

@@ -13,7 +13,7 @@ import (
 // over non-embedding parameters, FLOPs, tokens and time (Mak and Flanigan 2025, figures 2 and
 // 4; Kaplan et al. 2020, section 3).
 type Scaling struct {
-	Sizes map[string][][]string `yaml:"sizes" default:"required" help:"for each series its sizes, the smallest first, each a list of settings, as in {rmt: [[model.layers=2], [model.layers=4]]}"`
+	Sizes map[string][][]string `yaml:"sizes" default:"required" help:"each series' sizes, smallest first, as in {rmt: [[model.layers=2], [model.layers=4]]}"`
 }
 
 // Name returns "scaling".

@@ -18,7 +18,7 @@ type Request struct {
 	// Prompt is the text to continue, which data.EncodePrompt reads: after the token that begins
 	// documents if BOS is true or if BOS is nil and the tokenizer adds it.
 	Prompt string
-	BOS    *bool `yaml:"bos" bare:"true" help:"read the token that begins documents before the text of a prompt; -bos=false: do not, as for text from the middle of a document (default: as the model's tokenizer does)"`
+	BOS    *bool `yaml:"bos" bare:"true" help:"read the token that begins documents before a prompt's text; -bos=false: do not (default: as the tokenizer does)"`
 	// IDs replaces Prompt by token ids, which the model reads as they are, without a BOS before
 	// them.
 	IDs []int32
@@ -41,15 +41,21 @@ type Request struct {
 	// text so far: to l_i / c if it is positive, to c l_i if it is negative (Keskar et al. 2019,
 	// section 4.1). These tokens become less likely if c is above 1, more likely if it is below. 0
 	// or 1: no penalty.
-	RepetitionPenalty float64 `yaml:"repetition_penalty" default:"1" help:"divide positive logits of tokens that the text already has by <C>, and multiply negative ones by it; 1: no penalty"`
-	Temperature       float64 `yaml:"temperature" default:"0.8" help:"divide the logits by <T>; 0: greedy, always the likeliest token"`         // p_i = exp(l_i/T) / sum_j exp(l_j/T); 0: the largest l_i, and nothing is drawn
-	TopK              int     `yaml:"top_k" help:"sample from the <K> likeliest tokens; 0: from all"`                                           // draw among the k likeliest tokens; 0: among all
-	TopP              float64 `yaml:"top_p" default:"1" help:"sample from the likeliest tokens whose probabilities add up to <P>; 1: from all"` // then among the fewest likeliest that have this share of their probability (Holtzman et al. 2020); 0 or 1: among all
-	MinP              float64 `yaml:"min_p" help:"sample from the tokens that are at least <P> times as likely as the likeliest; 0: from all"`  // then among those at least MinP times as likely as the likeliest (Nguyen et al. 2024); 0: among all
+	RepetitionPenalty float64 `yaml:"repetition_penalty" default:"1" help:"divide positive logits of the text's tokens by <C>, multiply negative ones; 1: neither"`
+	// Temperature T: p_i = exp(l_i/T) / sum_j exp(l_j/T); 0: the largest l_i, and nothing is drawn.
+	Temperature float64 `yaml:"temperature" default:"0.8" help:"divide the logits by <T>; 0: greedy, always the likeliest token"`
+	// TopK draws among the k likeliest tokens; 0: among all.
+	TopK int `yaml:"top_k" help:"sample from the <K> likeliest tokens; 0: from all"`
+	// TopP draws, of these, among the fewest likeliest that have this share of their probability
+	// (Holtzman et al. 2020); 0 or 1: among all.
+	TopP float64 `yaml:"top_p" default:"1" help:"sample from the likeliest tokens whose probabilities add up to <P>; 1: from all"`
+	// MinP draws, of these, among those at least MinP times as likely as the likeliest (Nguyen et
+	// al. 2024); 0: among all.
+	MinP float64 `yaml:"min_p" help:"sample from the tokens that are at least <P> times as likely as the likeliest; 0: from all"`
 
 	// LogProbs asks for the log probability of each generated token, and of this many likeliest
 	// tokens at its position (Token); 0: for none.
-	LogProbs int `yaml:"logprobs" help:"after a text, list the log probability, in nats, of each of its tokens and the <N> likeliest in its place, by the model's own distribution"`
+	LogProbs int `yaml:"logprobs" help:"after a text list, in nats, the log probability of each of its tokens and of the <N> likeliest in its place"`
 	// PromptLogProbs, with Echo and LogProbs, adds to the prompt's Piece its tokens with their log
 	// probabilities, each given the tokens before it. The first token has none.
 	PromptLogProbs bool

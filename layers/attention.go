@@ -44,8 +44,8 @@ type Attention interface {
 	Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) *gorgonia.Node
 }
 
-// CausalAttention is softmax attention over a token's document up to the token (attention.Causal).
-// It has parameters if it has QK-norm or a value residual.
+// CausalAttention is softmax attention in which a token sees its document from the beginning to
+// itself (attention.Causal). It has parameters if it has QK-norm or a value residual.
 type CausalAttention struct {
 	// PerHead, if not nil, maps the heads' outputs [T, H, Dh] linearly, each head separately. If
 	// the pattern [T, H, seq] is hooked, PerHead maps the pattern instead, so that outputs are sums

@@ -33,14 +33,27 @@ const (
 type RopeScaling struct {
 	Type            string    `yaml:"type" json:"type,omitempty" added:"\"\"" help:"linear, llama3, yarn or longrope; empty: positions as they are"`
 	Factor          float64   `yaml:"factor" json:"factor,omitempty" added:"0" help:"how many times longer than in training rows are"`
-	OriginalSeq     int       `yaml:"original_seq" json:"original_seq,omitempty" added:"0" max:"1048576" help:"llama3, yarn and longrope: tokens of a row in training"`
-	LowFreqFactor   float64   `yaml:"low_freq_factor" json:"low_freq_factor,omitempty" default:"1 with llama3" from:"model.attention.rope_scaling.type" added:"0" help:"llama3: pairs that turn fewer times than this in original_seq tokens are slowed by the whole factor"`
-	HighFreqFactor  float64   `yaml:"high_freq_factor" json:"high_freq_factor,omitempty" default:"4 with llama3" from:"model.attention.rope_scaling.type" added:"0" help:"llama3: pairs that turn more often than this stay as they are"`
-	BetaFast        float64   `yaml:"beta_fast" json:"beta_fast,omitempty" default:"32 with yarn" from:"model.attention.rope_scaling.type" added:"0" help:"yarn: pairs that turn more often than this in original_seq tokens stay as they are"`
-	BetaSlow        float64   `yaml:"beta_slow" json:"beta_slow,omitempty" default:"1 with yarn" from:"model.attention.rope_scaling.type" added:"0" help:"yarn: pairs that turn fewer times than this are slowed by the whole factor"`
-	AttentionFactor float64   `yaml:"attention_factor" json:"attention_factor,omitempty" default:"0.1 ln(factor) + 1 with yarn, sqrt(1 + ln(factor)/ln(original_seq)) with longrope" from:"model.attention.rope_scaling.type model.attention.rope_scaling.factor" added:"0" help:"yarn and longrope: multiplies queries and keys"`
-	ShortFactors    []float64 `yaml:"short_factors" json:"short_factors,omitempty" default:"none" added:"null" help:"longrope: each pair is slowed by its number, in rows of at most original_seq tokens"`
+	OriginalSeq     int       `yaml:"original_seq" json:"original_seq,omitempty" added:"0" max:"1048576" help:"llama3, yarn, longrope: tokens of training rows"`
+	LowFreqFactor   float64   `yaml:"low_freq_factor" json:"low_freq_factor,omitempty" default:"1 with llama3" from:".type" added:"0"`
+	HighFreqFactor  float64   `yaml:"high_freq_factor" json:"high_freq_factor,omitempty" default:"4 with llama3" from:".type" added:"0"`
+	BetaFast        float64   `yaml:"beta_fast" json:"beta_fast,omitempty" default:"32 with yarn" from:".type" added:"0"`
+	BetaSlow        float64   `yaml:"beta_slow" json:"beta_slow,omitempty" default:"1 with yarn" from:".type" added:"0"`
+	AttentionFactor float64   `yaml:"attention_factor" json:"attention_factor,omitempty" default:"by type" from:".type .factor" added:"0"`
+	ShortFactors    []float64 `yaml:"short_factors" json:"short_factors,omitempty" default:"none" added:"null"`
 	LongFactors     []float64 `yaml:"long_factors" json:"long_factors,omitempty" default:"none" added:"null" help:"longrope: the same, in longer rows"`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (RopeScaling) Help() map[string]string {
+	return map[string]string{
+		"low_freq_factor":  "llama3: pairs that turn fewer times than this in original_seq tokens are slowed by the whole factor",
+		"high_freq_factor": "llama3: pairs that turn more often than this stay as they are",
+		"beta_fast":        "yarn: pairs that turn more often than this in original_seq tokens stay as they are",
+		"beta_slow":        "yarn: pairs that turn fewer times than this are slowed by the whole factor",
+		"attention_factor": "yarn and longrope: multiplies queries and keys; by default 0.1 ln(factor) + 1 with yarn, sqrt(1 + " +
+			"ln(factor)/ln(original_seq)) with longrope",
+		"short_factors": "longrope: each pair is slowed by its number, in rows of at most original_seq tokens",
+	}
 }
 
 // WithDefaults fills in the default numbers of r.Type where they are 0.

@@ -45,9 +45,9 @@ type Config struct {
 	Seq    int    `yaml:"seq" json:"seq" default:"required, or preset" max:"1048576" help:"tokens of a row in training, and rows of learned positions"`
 
 	// Tokens pass blocks LoopBegin to LoopEnd-1 Loops times, with the same parameters each time.
-	Loops     int `yaml:"loops" json:"loops,omitempty" default:"1" added:"0" max:"4096" help:"how many times tokens pass the blocks from loop_begin to loop_end, with the same weights each time"`
+	Loops     int `yaml:"loops" json:"loops,omitempty" default:"1" added:"0" max:"4096"`
 	LoopBegin int `yaml:"loop_begin" json:"loop_begin,omitempty" added:"0" max:"4096" help:"first block, from 0, that tokens pass several times"`
-	LoopEnd   int `yaml:"loop_end" json:"loop_end,omitempty" default:"layers" from:"model.layers" added:"0" max:"4096" help:"block after the last one that tokens pass several times"`
+	LoopEnd   int `yaml:"loop_end" json:"loop_end,omitempty" default:"layers" from:"model.layers" added:"0" max:"4096" help:"block after the last one of the loop"`
 
 	Stream    stream.Design `yaml:"stream" json:"stream" help:"the residual stream"`
 	Attention Attention     `yaml:"attention" json:"attention" help:"the attention of each block"`
@@ -72,8 +72,8 @@ type Config struct {
 	LogitScale     float64 `yaml:"logit_scale" json:"logit_scale,omitempty" added:"0" help:"multiplies the logits, before logit_softcap; 0: 1"`
 	LogitSoftcap   float64 `yaml:"logit_softcap" json:"logit_softcap,omitempty" help:"c of logits c tanh(logit / c), after muP's factor; 0: not capped"`
 
-	Init         string  `yaml:"init" json:"init" help:"initial weights: paper, N(0, init_std^2 / fan_in); lecun, N(0, 1 / fan_in); or lecun-all, that of embeddings (a table's fan-in is its rows) and unembedding, too"`
-	InitStd      float64 `yaml:"init_std" json:"init_std,omitempty" default:"0.02 with init paper" from:"model.init" help:"with init paper: the numerator of the standard deviation"`
+	Init         string  `yaml:"init" json:"init"`
+	InitStd      float64 `yaml:"init_std" json:"init_std,omitempty" default:"0.02 with init paper" from:"model.init" help:"with paper: the deviation's numerator"`
 	EmbeddingStd float64 `yaml:"embedding_std" json:"embedding_std" help:"standard deviation of the initial embedding; nothing with init lecun-all"`
 
 	MuP *MuP `yaml:"mup" json:"mup,omitempty" help:"maximal update parametrisation; null: the standard one"`
@@ -86,27 +86,54 @@ type Config struct {
 	Separator     int  `yaml:"-" json:"separator,omitempty"`
 }
 
+// Help returns the help texts that are too long for tags, by key.
+func (Config) Help() map[string]string {
+	return map[string]string{
+		"loops": "how many times tokens pass the blocks from loop_begin to loop_end, with the same weights each time",
+		"init": "initial weights: paper, N(0, init_std^2 / fan_in); lecun, N(0, 1 / fan_in); or lecun-all, that of embeddings (a " +
+			"table's fan-in is its rows) and unembedding, too",
+	}
+}
+
 // Attention describes the attention of each block: its kind, and the settings of all kinds. A
 // matrix stream sets its heads itself.
 type Attention struct {
 	// Kind is nil for softmax attention.
-	Kind                layers.AttentionDesign `yaml:"kind" json:"-" default:"softmax" added:"softmax" help:"the attention"`
-	Heads               int                    `yaml:"heads" json:"heads,omitempty" default:"required, or preset, but with a matrix stream" max:"131072" help:"number of heads"`
-	HeadDim             int                    `yaml:"head_dim" json:"head_dim,omitempty" max:"131072" help:"dimension of one head; 0: d_model / heads"`
-	KVHeads             int                    `yaml:"kv_heads" json:"kv_heads,omitempty" max:"131072" help:"heads of keys and values, each read by heads / kv_heads heads (grouped-query attention); 0: as many as heads"`
-	Positions           string                 `yaml:"positions" json:"positions,omitempty" help:"learned, alibi, rope or none"`
-	RopeBase            float64                `yaml:"rope_base" json:"rope_base,omitempty" default:"10000 with rope" from:"model.attention.positions" help:"rope: base of the wavelengths"`
-	RopeScaling         layers.RopeScaling     `yaml:"rope_scaling" json:"rope_scaling,omitzero" help:"rope: for rows longer than those of training"`
-	RopePart            float64                `yaml:"rope_part" json:"rope_part,omitempty" added:"0" help:"rope: rotate this share of each head's pairs, the first ones, and leave the others; 0: all"`
-	NoRope              []int                  `yaml:"no_rope" json:"no_rope,omitempty" default:"none" added:"null" help:"rope: blocks without positions, rising"`
-	Scale               float64                `yaml:"scale" json:"scale,omitempty" default:"1/sqrt(head_dim)" added:"0" help:"factor of q.k"`
-	Softcap             float64                `yaml:"softcap" json:"softcap,omitempty" added:"0" help:"c of logits c tanh(scale q.k / c); 0: none. Not on a GPU"`
-	Bias                string                 `yaml:"bias" json:"bias,omitempty" added:"\"\"" help:"biases of the maps around attention, also without model.bias: qkv, or all, that of the output too; none or empty: no"`
-	QKNorm              bool                   `yaml:"qk_norm" json:"qk_norm,omitempty" help:"RMSNorm of each head's queries and keys, before rotary positions"`
-	QKNormOver          string                 `yaml:"qk_norm_over" json:"qk_norm_over,omitempty" default:"head" added:"\"\"" help:"qk_norm: over each head, or over the row of all heads, with a gain for each entry. A GPU is refused row"`
-	ValueResidual       string                 `yaml:"value_residual" json:"value_residual,omitempty" help:"mix block 0's values into those of later blocks: fixed, half and half, or learned, two weights a block; none or empty: no"`
-	ValueEmbeddings     int                    `yaml:"value_embeddings" json:"value_embeddings,omitempty" added:"0" max:"131072" help:"every other block, the last included, adds a token's row of its own table to the values, by a gate of this number of inputs; 0: none"`
-	InverseLayerScaling bool                   `yaml:"inverse_layer_scaling" json:"inverse_layer_scaling,omitempty" help:"divide logits by the block's number"`
+	Kind layers.AttentionDesign `yaml:"kind" json:"-" default:"softmax" added:"softmax" help:"the attention"`
+
+	Heads     int     `yaml:"heads" json:"heads,omitempty" default:"required, or preset, but with a matrix stream" max:"131072" help:"number of heads"`
+	HeadDim   int     `yaml:"head_dim" json:"head_dim,omitempty" max:"131072" help:"dimension of one head; 0: d_model / heads"`
+	KVHeads   int     `yaml:"kv_heads" json:"kv_heads,omitempty" max:"131072" help:"heads of keys and values, each for heads / kv_heads of them; 0: as many"`
+	Positions string  `yaml:"positions" json:"positions,omitempty" help:"learned, alibi, rope or none"`
+	RopeBase  float64 `yaml:"rope_base" json:"rope_base,omitempty" default:"10000 with rope" from:".positions" help:"rope: base of the wavelengths"`
+
+	RopeScaling layers.RopeScaling `yaml:"rope_scaling" json:"rope_scaling,omitzero" help:"rope: for rows longer than those of training"`
+
+	RopePart float64 `yaml:"rope_part" json:"rope_part,omitempty" added:"0" help:"rope: rotate this share of each head's pairs, the first ones; 0: all"`
+	NoRope   []int   `yaml:"no_rope" json:"no_rope,omitempty" default:"none" added:"null" help:"rope: blocks without positions, rising"`
+	Scale    float64 `yaml:"scale" json:"scale,omitempty" default:"1/sqrt(head_dim)" added:"0" help:"factor of q.k"`
+	Softcap  float64 `yaml:"softcap" json:"softcap,omitempty" added:"0" help:"c of logits c tanh(scale q.k / c); 0: none. Not on a GPU"`
+	Bias     string  `yaml:"bias" json:"bias,omitempty" added:"\"\""`
+
+	QKNorm     bool   `yaml:"qk_norm" json:"qk_norm,omitempty" help:"RMSNorm of each head's queries and keys, before rotary positions"`
+	QKNormOver string `yaml:"qk_norm_over" json:"qk_norm_over,omitempty" default:"head" added:"\"\""`
+
+	ValueResidual   string `yaml:"value_residual" json:"value_residual,omitempty"`
+	ValueEmbeddings int    `yaml:"value_embeddings" json:"value_embeddings,omitempty" added:"0" max:"131072"`
+
+	InverseLayerScaling bool `yaml:"inverse_layer_scaling" json:"inverse_layer_scaling,omitempty" help:"divide logits by the block's number"`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (Attention) Help() map[string]string {
+	return map[string]string{
+		"bias":         "biases of the maps around attention, also without model.bias: qkv, or all, that of the output too; none or empty: no",
+		"qk_norm_over": "qk_norm: over each head, or over the row of all heads, with a gain for each entry. A GPU is refused row",
+		"value_residual": "mix block 0's values into those of later blocks: fixed, half and half, or learned, two weights a block; none or " +
+			"empty: no",
+		"value_embeddings": "every other block, the last included, adds a token's row of its own table to the values, by a gate of this number of " +
+			"inputs; 0: none",
+	}
 }
 
 // Design returns the attention's kind with its settings.
@@ -135,9 +162,17 @@ type MuP struct {
 // MuPBase holds the sizes of a muP base, in sections. A size that is zero, or whose section is nil,
 // stands for the model's own.
 type MuPBase struct {
-	Stream      stream.Design            `yaml:"stream" json:"stream,omitempty" kind:"model.stream" help:"sizes of the base model's stream, with the keys of model.stream but kind; one of 0 is the model's own"`
+	Stream      stream.Design            `yaml:"stream" json:"stream,omitempty" kind:"model.stream"`
 	Attention   BaseHeads                `yaml:"attention" json:"attention,omitempty" help:"the base model's attention"`
-	FeedForward layers.FeedForwardDesign `yaml:"feedforward" json:"feedforward,omitempty" kind:"model.feedforward" help:"sizes of the base model's feed-forward, with the keys of model.feedforward but kind; one of 0 is the model's own"`
+	FeedForward layers.FeedForwardDesign `yaml:"feedforward" json:"feedforward,omitempty" kind:"model.feedforward"`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (MuPBase) Help() map[string]string {
+	return map[string]string{
+		"stream":      "sizes of the base model's stream, with the keys of model.stream but kind; one of 0 is the model's own",
+		"feedforward": "sizes of the base model's feed-forward, with the keys of model.feedforward but kind; one of 0 is the model's own",
+	}
 }
 
 // BaseHeads are the attention heads of a muP base.

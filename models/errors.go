@@ -6,10 +6,10 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// ErrNoParameters is wrapped by the error of running a model over a Store without parameters.
+// ErrNoParameters is in the chain of a model's error if its Store has no parameters.
 var ErrNoParameters = errors.New("want a store with a model's parameters, got an empty one: read a model with pretrained.Open")
 
-// ErrDiverged is wrapped by the error of running a model whose loss or logits are not finite.
+// ErrDiverged is in the chain of a model's error if its loss or logits are not finite.
 var ErrDiverged = errors.New("the model's weights have diverged or were damaged; take an earlier checkpoint")
 
 // CheckStore returns ErrNoParameters for a nil Store and for one without parameters.

@@ -18,9 +18,9 @@ type EvaluateOptions struct {
 	// Data names text to score instead: files, folders or globs, as in data.Options.Paths; or
 	// token shards: folders that a data.Preparation has filled, or files and globs that end in
 	// .tokens.
-	Data []string `yaml:"data" group:"What text is scored" help:"score the text of <FILES>: a file, a folder, a glob, or token shards that prepare has written; may be repeated"`
+	Data []string `yaml:"data" group:"What text is scored" help:"score the text of <FILES>: a file, a folder, a glob, or token shards; may be repeated"`
 	// TextField is the field of .jsonl lines of Data that holds the text; "": the run's.
-	TextField string `yaml:"text_field" group:"What text is scored" help:"with -data: the text of .jsonl lines is in field <NAME>; without, as in the model's run, usually text"`
+	TextField string `yaml:"text_field" group:"What text is scored" help:"with -data: field <NAME> of .jsonl lines has the text; without, as in the model's run"`
 	// IDs are token ids to score instead of a text, also for a model without a tokenizer; all but
 	// the first are scored.
 	IDs    []int32

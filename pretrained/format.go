@@ -49,7 +49,7 @@ type Format struct {
 // ExportOptions say how a model is exported. Each format uses those that it knows.
 type ExportOptions struct {
 	Replace      bool   `yaml:"replace" help:"replace the file or the folder that is at -out already"`
-	Architecture string `yaml:"architecture" help:"with -format huggingface: write the architecture <NAME> (listed below), or say why the model does not fit it; without, the first that fits"`
+	Architecture string `yaml:"architecture" help:"with -format huggingface: write the architecture <NAME> (listed below); without, the first that fits"`
 	Type         string `yaml:"type" default:"f32" help:"write weights of <TYPE>: f32, or another type of the format"` // "": f32
 	IDsAlone     bool   // gguf: write models without a tokenizer, too, which llama.cpp's server cannot open
 	Disk         checkpoint.Disk

@@ -30,7 +30,7 @@ func (rmtLayout) Wants() string {
 	return "a folder in the RMT authors' layout (with weights.safetensors and rmt.json)"
 }
 
-// Recognises tells whether both files exist.
+// Recognises tells whether the folder has the weights and their description.
 func (rmtLayout) Recognises(path string) bool {
 	return holds(path, rmtWeights) && holds(path, rmtDescribed(path))
 }

@@ -9,9 +9,19 @@ import (
 // Lora is the section train.lora: with a rank, the weights of train.init_from stay as they are, and
 // adapters of low rank are trained in their place (graph.Adapter).
 type Lora struct {
-	Rank    int      `yaml:"rank" json:"rank" added:"0" min:"0" max:"65536" help:"rank r of the adapters A [in, r] and B [r, out] of each weight W, read as W + (alpha / r) A B; W stays as train.init_from has it. 0: all parameters are trained"`
+	Rank    int      `yaml:"rank" json:"rank" added:"0" min:"0" max:"65536"`
 	Alpha   float64  `yaml:"alpha" json:"alpha" added:"16" min:"0" help:"alpha in the factor alpha / r"`
-	Targets []string `yaml:"targets" json:"targets" default:"required with a rank" added:"null" help:"which weights get adapters: globs of the names that peft knows them by, whole or from a dot on, such as q_proj or \"*.mlp.*\"; for a model that no architecture of Hugging Face's describes, of its parameters' names"`
+	Targets []string `yaml:"targets" json:"targets" default:"required with a rank" added:"null"`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (Lora) Help() map[string]string {
+	return map[string]string{
+		"rank": "rank r of the adapters A [in, r] and B [r, out] of each weight W, read as W + (alpha / r) A B; W stays as " +
+			"train.init_from has it. 0: all parameters are trained",
+		"targets": "which weights get adapters: globs of the names that peft knows them by, whole or from a dot on, such as q_proj or " +
+			"\"*.mlp.*\"; for a model that no architecture of Hugging Face's describes, of its parameters' names",
+	}
 }
 
 // Trains tells whether adapters are trained.

@@ -25,11 +25,20 @@ func (AdamW) Parts() ([]optim.Part, error) { return nil, nil }
 
 // Muon updates the weight matrices of hidden layers by Muon, and the other parameters by AdamW.
 type Muon struct {
-	LR          float64 `yaml:"lr" default:"0.02; with scale match_rms_adamw, train.lr" from:"train.lr train.optim.scale" max:"10" help:"Muon's peak learning rate; it follows train.schedule"`
+	LR          float64 `yaml:"lr" default:"0.02; with scale match_rms_adamw, train.lr" from:"train.lr .scale" max:"10" help:"Muon's peak learning rate"`
 	Momentum    float64 `yaml:"momentum" help:"decay of the momentum"`
-	Scale       string  `yaml:"scale" choices:"original, match_rms_adamw" help:"size of an update: original, sqrt(max(1, fan_out/fan_in)); match_rms_adamw, 0.2 sqrt(max(fan_in, fan_out)), to go with AdamW's rate and decay"`
-	WeightDecay float64 `yaml:"weight_decay" default:"0; with scale match_rms_adamw, train.weight_decay" from:"train.weight_decay train.optim.scale" min:"0" help:"coefficient of the weight decay of Muon's parameters, coupled to their rate"`
+	Scale       string  `yaml:"scale" choices:"original, match_rms_adamw"`
+	WeightDecay float64 `yaml:"weight_decay" default:"0; with scale match_rms_adamw, train.weight_decay" from:"train.weight_decay .scale" min:"0"`
 	Keys        string  `yaml:"keys" choices:"adamw, muon" help:"what updates the key vectors of a matrix stream: adamw or muon"`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (Muon) Help() map[string]string {
+	return map[string]string{
+		"scale": "size of an update: original, sqrt(max(1, fan_out/fan_in)); match_rms_adamw, 0.2 sqrt(max(fan_in, fan_out)), to go " +
+			"with AdamW's rate and decay",
+		"weight_decay": "coefficient of the weight decay of Muon's parameters, coupled to their rate",
+	}
 }
 
 // Name returns "muon".

@@ -59,7 +59,7 @@ type Data struct {
 	Tokenizer     string      `yaml:"tokenizer" json:"tokenizer" help:"bytes, gpt2 or the path of a Hugging Face folder's tokenizer.json"`
 	Split         string      `yaml:"split" json:"split" help:"validation text: hash/N (one document in N; of one, its last Nth), tail/N (the last Nth) or none"`
 	TextField     string      `yaml:"text_field" json:"text_field" help:"the field of a .jsonl line that holds the text; a.b: field b inside a"`
-	Cut           bool        `yaml:"cut" json:"cut,omitempty" added:"false" help:"with source conversations: conversations longer than model.seq lose the end of their response; otherwise they are left out"`
+	Cut           bool        `yaml:"cut" json:"cut,omitempty" added:"false" help:"conversations longer than model.seq lose their end; false: they are left out"`
 	MaskDocuments bool        `yaml:"mask_documents" json:"mask_documents" help:"a token sees only tokens of its own document"`
 
 	TokenizerName string `yaml:"-" json:"-"` // the tokenizer in the config of the run, if Tokenizer is a copy of its file; "": Tokenizer
@@ -69,8 +69,8 @@ type Data struct {
 type Train struct {
 	Batch       int    `yaml:"batch" min:"1" max:"65536" help:"rows of a micro-batch"`
 	Accumulate  int    `yaml:"accumulate" min:"1" max:"1048576" help:"micro-batches of a step, over all ranks"`
-	BatchTokens int    `yaml:"batch_tokens" added:"0" min:"0" max:"4294967296" help:"tokens of a step; sets accumulate, and batch, as large as memory allows, up to 16384 tokens; 0: batch and accumulate say it"`
-	Recompute   string `yaml:"recompute" choices:"none, cheap, block" help:"what the backward pass computes again, for less memory: none, cheap (norms, activations and gates: little time) or block (all that each block computed)"`
+	BatchTokens int    `yaml:"batch_tokens" added:"0" min:"0" max:"4294967296"`
+	Recompute   string `yaml:"recompute" choices:"none, cheap, block"`
 	Steps       int    `yaml:"steps" default:"required, or tokens" min:"0" max:"1000000000" help:"number of updates"`
 	Tokens      int64  `yaml:"tokens" min:"0" max:"1000000000000000000" help:"tokens to train on, in place of steps; rounded up to whole steps"`
 	Stop        Stop   `yaml:"stop" added:"" help:"ends the run before its last step"`
@@ -92,19 +92,38 @@ type Train struct {
 	BalanceLoss     float64  `yaml:"balance_loss" min:"0" help:"with experts: coefficient of their load balance in the loss"`
 	RouterZLoss     float64  `yaml:"router_z_loss" min:"0" help:"with experts: coefficient of the routers' mean (log Z)^2 in the loss"`
 
-	EvalEvery       int    `yaml:"eval_every" min:"0" max:"1000000000" help:"steps between evaluations; 0: at the end only"`
-	EvalTokens      int    `yaml:"eval_tokens" default:"what makes all evaluations take 3% of the FLOPs, at most 262144" from:"train.steps train.tokens train.batch train.accumulate train.stop.tokens train.eval_every model.seq" min:"0" max:"1000000000000" help:"tokens of the validation split that are scored; 0: all"`
+	EvalEvery int `yaml:"eval_every" min:"0" max:"1000000000" help:"steps between evaluations; 0: at the end only"`
+
+	EvalTokens int `yaml:"eval_tokens" default:"what makes all evaluations take 3% of the FLOPs, at most 262144" from:"train model.seq" min:"0" max:"1e12"`
+
 	CheckpointEvery int    `yaml:"checkpoint_every" min:"0" max:"1000000000" help:"steps between checkpoints; 0: only before evaluations and at the end"`
 	Keep            int    `yaml:"keep" min:"1" max:"1000000000" help:"number of newest checkpoints to keep"`
 	InitFrom        string `yaml:"init_from" help:"a run, checkpoint, model file or Hugging Face folder whose weights to start from"`
 	MaxBadSteps     int    `yaml:"max_bad_steps" min:"1" max:"1000000000" help:"steps in a row with a loss or gradient that is not finite, before a run gives up"`
 	LogEvery        int    `yaml:"log_every" min:"0" max:"1000000000" help:"steps between lines where there is no terminal; 0: about every 30 seconds"`
-	LogMixing       int    `yaml:"log_mixing" min:"0" max:"1000000000" help:"steps between measurements of how far a stream's mixing coefficients have moved from their start, in metrics.jsonl; 0: never. analyze mixing shows them"`
+	LogMixing       int    `yaml:"log_mixing" min:"0" max:"1000000000"`
 	TensorBoard     bool   `yaml:"tensorboard" added:"false" help:"also write metrics and samples as an event file, for tensorboard --logdir on the run folder"`
-	LogNorms        int    `yaml:"log_norms" added:"0" min:"0" max:"1000000000" help:"steps between measurements of norms in metrics.jsonl: of the stream by depth, of weights and gradients by block; 0: never. report draws them"`
-	KeepLog         bool   `yaml:"keep_log" added:"false" help:"also keep the weights alone at steps 0, 1, 2, 4, ... 512, at every 1000th and at the last one, in checkpoints/log-N, for analyses over training; train says first how much disk they take"`
+	LogNorms        int    `yaml:"log_norms" added:"0" min:"0" max:"1000000000"`
+	KeepLog         bool   `yaml:"keep_log" added:"false"`
 
 	CheckpointMinutes float64 `yaml:"checkpoint_minutes" min:"0" max:"1000000000" help:"minutes of wall time from one checkpoint to the next; 0: not by time"`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (Train) Help() map[string]string {
+	return map[string]string{
+		"batch_tokens": "tokens of a step; sets accumulate, and batch, as large as memory allows, up to 16384 tokens; 0: batch and accumulate " +
+			"say it",
+		"recompute": "what the backward pass computes again, for less memory: none, cheap (norms, activations and gates: little time) or " +
+			"block (all that each block computed)",
+		"eval_tokens": "tokens of the validation split that are scored; 0: all",
+		"log_mixing": "steps between measurements of how far a stream's mixing coefficients have moved from their start, in metrics.jsonl; " +
+			"0: never. analyze mixing shows them",
+		"log_norms": "steps between measurements of norms in metrics.jsonl: of the stream by depth, of weights and gradients by block; 0: " +
+			"never. report draws them",
+		"keep_log": "also keep the weights alone at steps 0, 1, 2, 4, ... 512, at every 1000th and at the last one, in checkpoints/log-N, " +
+			"for analyses over training; train says first how much disk they take",
+	}
 }
 
 // Sample is the section sample: the text that a run generates at its end and, with Every,
@@ -119,12 +138,24 @@ type Sample struct {
 // Device says what a run computes on.
 type Device struct {
 	Kind      string `yaml:"kind" choices:"cpu, cuda" help:"cpu or cuda"`
-	Index     int    `yaml:"index" min:"0" max:"1023" help:"which GPU, of those that CUDA_VISIBLE_DEVICES lets the program see; 0: the first. Several ranks on a host take this one and those after it"`
+	Index     int    `yaml:"index" min:"0" max:"1023"`
 	Threads   int    `yaml:"threads" min:"0" max:"1024" help:"number of threads; 0: one for each core; the losses do not depend on it"`
-	Precision string `yaml:"precision" default:"fp32, on cuda tf32" from:"device.kind" help:"fp32; bf16: activations and what matrix products read in bfloat16, sums in float32; tf32, on cuda alone: matrix products in TF32"`
+	Precision string `yaml:"precision" default:"fp32, on cuda tf32" from:".kind"`
 
-	Ranks       int     `yaml:"ranks" added:"1" min:"1" max:"65536" help:"processes that train one model together, started by mpiexec or another launcher of MPI; must divide train.accumulate; the loss depends on it in its last bits alone"`
+	Ranks       int     `yaml:"ranks" added:"1" min:"1" max:"65536"`
 	RankTimeout float64 `yaml:"rank_timeout" added:"60" min:"0.1" max:"86400" help:"seconds for which a rank may be silent before the others end the job"`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (Device) Help() map[string]string {
+	return map[string]string{
+		"index": "which GPU, of those that CUDA_VISIBLE_DEVICES lets the program see; 0: the first. Several ranks on a host take this " +
+			"one and those after it",
+		"precision": "fp32; bf16: activations and what matrix products read in bfloat16, sums in float32; tf32, on cuda alone: matrix " +
+			"products in TF32",
+		"ranks": "processes that train one model together, started by mpiexec or another launcher of MPI; must divide train.accumulate; " +
+			"the loss depends on it in its last bits alone",
+	}
 }
 
 // Path returns the processor's instructions that the bits of results depend on; on a GPU "".

@@ -24,20 +24,20 @@ import (
 type Options struct {
 	// Hosts are names under which clients may call the server, besides localhost, loopback
 	// addresses and the address at which it listens. A server with a Token answers under any name.
-	Hosts []string `yaml:"host" help:"without a token: also answer requests with the Host <NAME>, such as a proxy's or a container's; may be repeated. localhost, loopback addresses and the address that a request came to need none"`
+	Hosts []string `yaml:"host" help:"without a token: also answer requests for Host <NAME>, such as a proxy's; may be repeated; localhost needs none"`
 	// Token, if not "", must be in the header of every request, except for /, /healthz and /readyz:
 	// "Authorization: Bearer TOKEN".
 	Token string `yaml:"token" help:"answer only requests with the header Authorization: Bearer <TOKEN>; without, the environment's RESIDUA_TOKEN"`
 	// Requests limits the completions in progress, including those that wait for the model; further
 	// ones are answered with 429. 0: 128.
-	Requests int   `yaml:"requests" default:"128" min:"1" help:"work on <N> completions at a time, including those that wait for the model; further requests get status 429"`
-	Body     int64 `yaml:"max_body" default:"8388608" min:"1" help:"refuse bodies of more than <N> bytes; all bodies at a time may have 8 times as many"` // largest size of a request's body in bytes; 0: 8 MiB
+	Requests int   `yaml:"requests" default:"128" min:"1" help:"work on <N> completions at a time, waiting ones included; further requests get status 429"`
+	Body     int64 `yaml:"max_body" default:"8388608" min:"1" help:"refuse bodies of more than <N> bytes; all bodies at a time may have 8 times as many"`
 	// Answers limits the memory of all answers in progress, as their tokens and alternatives let it
 	// be expected; one answer may take a quarter. 0: 512 MiB.
-	Answers int64 `yaml:"max_answers" default:"536870912" min:"1" help:"let all answers at a time take <N> bytes of memory, by their numbers of tokens and alternatives; one may take a quarter"`
+	Answers int64 `yaml:"max_answers" default:"536870912" min:"1" help:"let all answers at a time take <N> bytes of memory, as estimated; one may take a quarter"`
 
-	RequestTime time.Duration `yaml:"request_time" default:"10m0s" help:"end a completion after <TIME>, as in 90s or 10m, including the time that it waits"` // 0: 10 minutes
-	StopTime    time.Duration `yaml:"stop_time" default:"30s" help:"give what runs <TIME>, as in 30s, to finish when the server is stopped"`                 // 0: 30 seconds
+	RequestTime time.Duration `yaml:"request_time" default:"10m0s" help:"end a completion after <TIME>, as in 90s or 10m, including the time that it waits"`
+	StopTime    time.Duration `yaml:"stop_time" default:"30s" help:"give what runs <TIME>, as in 30s, to finish when the server is stopped"`
 	ReadTime    time.Duration // how long reading a request may take; 0: 1 minute
 	StallTime   time.Duration // how long a request's header, or each next 64 KiB of its body, may take; 0: 10 seconds
 	WriteTime   time.Duration // how long a client may leave a write unread; 0: 30 seconds

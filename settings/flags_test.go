@@ -136,3 +136,22 @@ func TestATextOfItsOwnIsReadFromFilesToo(t *testing.T) {
 	_, err = decode(Reader{}, "x.yaml", []byte("at: 3"), &c)
 	assert.EqualError(t, err, "x.yaml:1: at: want a string, got 3")
 }
+
+// explained has a method with one help text.
+type explained struct {
+	shared
+	Steps int `yaml:"steps"`
+	Batch int `yaml:"batch" help:"take <N> rows"`
+}
+
+func (explained) Help() map[string]string { return map[string]string{"steps": "go <N> steps"} }
+
+func TestHelpOfAMethod(t *testing.T) {
+	flags, err := NewFlags(&struct{ explained }{})
+	require.NoError(t, err)
+	for name, want := range map[string]string{"steps": "go N steps", "batch": "take N rows", "threads": "use N threads"} {
+		f, err := flags.Lookup(name)
+		require.NoError(t, err)
+		assert.Equal(t, want, f.Help)
+	}
+}

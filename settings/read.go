@@ -5,10 +5,12 @@
 // The tags of a field:
 //
 //	yaml     its key; a flag has the same name, with - for _
-//	help     its meaning; in a flag's help a word in angle brackets, as <FILE>, names the value
+//	help     its meaning; in a flag's help a word in angle brackets, as <FILE>, names the value; a
+//	         long one is returned by the struct's method Help (Helper)
 //	default  its default, for a key whose default is not the value that the struct holds before it
 //	         is read; SetDefaults stores it
-//	from     the keys from which this default follows
+//	from     the keys from which this default follows: names of keys, of sections for all of their
+//	         keys, or .NAME for keys of the same section
 //	min, max the least and the greatest value
 //	choices  the values that a string may have, separated by commas
 //	kind     another section, whose kind this section has, too; its values start at zero

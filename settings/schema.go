@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -98,10 +99,21 @@ func fieldsOf(t reflect.Type, path string) ([]field, error) {
 	tagged, err := yamltag.Fields(t, path)
 	fields := []field{} // not nil, so that a type without fields is known, too
 	for _, f := range tagged {
+		owner := t
+		if within := f.Index[:len(f.Index)-1]; len(within) > 0 {
+			owner = t.FieldByIndex(within).Type
+		}
+		if help, ok := reflect.Zero(owner).Interface().(Helper); ok && help.Help()[f.Key] != "" {
+			f.Tag += reflect.StructTag(fmt.Sprintf(" help:%q", help.Help()[f.Key]))
+		}
 		fields = append(fields, field(f))
 	}
 	return fields, err
 }
+
+// Helper is a struct of settings some of whose help texts are too long for tags. Help returns them
+// by key.
+type Helper interface{ Help() map[string]string }
 
 // find returns the field of that name in struct type t.
 func (s schema) find(t reflect.Type, name string) (field, bool) {

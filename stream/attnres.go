@@ -15,10 +15,18 @@ import (
 // AttnResConfig describes a stream of attention residuals.
 type AttnResConfig struct {
 	Vectors
-	Block        int  `yaml:"block" default:"1" max:"131072" help:"sites a block, whose outputs are summed before they are read: fewer sources, less memory and time (the paper has about 8 blocks). 1 is the full form, each output a source of its own"`
-	Delta        bool `yaml:"delta" added:"false" help:"sites read the sum of all outputs, as in the transformer, plus attention over the outputs of finished blocks"`
-	RoutingHeads int  `yaml:"routing_heads" added:"0" max:"131072" help:"heads of a read: each reads its own part of the width, by weights of its own; 0: 1. More are refused on a GPU"`
-	Gate         bool `yaml:"gate" added:"false" help:"with delta: each site multiplies this attention by a learned factor, 0 at first, to start as the transformer"`
+	Block        int  `yaml:"block" default:"1" max:"131072"`
+	Delta        bool `yaml:"delta" added:"false" help:"sites read the sum of all outputs, as in the transformer, plus attention over those of finished blocks"`
+	RoutingHeads int  `yaml:"routing_heads" added:"0" max:"131072" help:"heads of a read, each for its own part of the width; 0: 1. A GPU refuses more"`
+	Gate         bool `yaml:"gate" added:"false" help:"with delta: each site multiplies this attention by a learned factor, 0 at first"`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (AttnResConfig) Help() map[string]string {
+	return map[string]string{
+		"block": "sites a block, whose outputs are summed before they are read: fewer sources, less memory and time (the paper has " +
+			"about 8 blocks). 1 is the full form, each output a source of its own",
+	}
 }
 
 // Name returns "attnres".

@@ -36,8 +36,8 @@ func (DWLSTMConfig) Card() layers.Card {
 // inner returns the width of the candidate's hidden layer.
 func (c DWLSTMConfig) inner() int { return orDefault(c.Inner, 4*c.D) }
 
-// Shape returns the shape of a stream of one vector for each token, in blocks of attention
-// alone: the candidate's maps belong to the stream.
+// Shape returns the shape of a stream of one vector for each token. Its blocks have no
+// feed-forward: the stream has maps of its own instead.
 func (c DWLSTMConfig) Shape() Shape {
 	s := c.shape(c.D)
 	s.Sublayers, s.Options = []Sublayer{Attention}, []string{HeadBiasesKey}

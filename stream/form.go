@@ -40,7 +40,7 @@ const (
 	Dependent Choice = "input-dependent" // computed from the token's state
 )
 
-// Constraint is a property that a coefficient has whatever its parameters are.
+// Constraint is a property that a coefficient has for any values of its parameters.
 type Constraint string
 
 // The constraints; "" is none.

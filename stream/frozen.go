@@ -152,10 +152,10 @@ func (f *Frozen) Precompose(source string, m linear.Map) {
 	f.sources[i].up = linear.Chain{m, f.sources[i].up}
 }
 
-// Read adds a site that reads the state through the map down, before the next step. after returns
-// the further maps of the stream through which its block gets what was read; nil if these are not
-// linear. An attention whose queries, keys and values each read differently adds a read for each:
-// "blocks.3.attention.q", ".k" and ".v".
+// Read adds a site that reads the state through the map down, before the next step. If the stream
+// changes what was read before it hands it to the block, after returns these further maps; nil says
+// that they are not linear. An attention whose queries, keys and values each read differently adds
+// a read for each: "blocks.3.attention.q", ".k" and ".v".
 func (f *Frozen) Read(name string, down linear.Map, after After) {
 	f.reads = append(f.reads, readPoint{name, len(f.steps), down, after})
 }

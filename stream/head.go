@@ -33,7 +33,15 @@ import (
 // Parameters: "head.phi" [n*D, n], "head.alpha" [1], "head.b" [n].
 type RowOptions struct {
 	SinglePass bool   `yaml:"single_pass" added:"false" help:"what a site's coefficients read is the next site's input: one pass carries, writes, reads the rows"`
-	Head       string `yaml:"head" default:"sum" added:"\"\"" help:"how the last norm reads the rows: their sum, their mean, gated (a factor for each, computed from the rows) or, with single_pass, carried (by the last site's coefficients)"`
+	Head       string `yaml:"head" default:"sum" added:"\"\""`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (RowOptions) Help() map[string]string {
+	return map[string]string{
+		"head": "how the last norm reads the rows: their sum, their mean, gated (a factor for each, computed from the rows) or, with " +
+			"single_pass, carried (by the last site's coefficients)",
+	}
 }
 
 // The values of RowOptions.Head; "" is the sum.

@@ -16,7 +16,15 @@ import (
 // stream than on what is added.
 type KeelConfig struct {
 	Vectors
-	Alpha float64 `yaml:"alpha" default:"2 layers" from:"model.layers" help:"factor of the stream before a sublayer's output is added: by default the number of sites; 1 is post-norm as in the first transformers, with a norm before sublayers, too"`
+	Alpha float64 `yaml:"alpha" default:"2 layers" from:"model.layers"`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (KeelConfig) Help() map[string]string {
+	return map[string]string{
+		"alpha": "factor of the stream before a sublayer's output is added: by default the number of sites; 1 is post-norm as in the " +
+			"first transformers, with a norm before sublayers, too",
+	}
 }
 
 // Name returns "keel".

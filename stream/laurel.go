@@ -16,11 +16,19 @@ import (
 // LaurelConfig describes LAuReL, learned augmented residuals, in the paper's forms or in Gemma's.
 type LaurelConfig struct {
 	Vectors
-	Form        string  `yaml:"form" default:"paper" help:"paper: every site weighs what it adds and the stream, and adds to the stream what rank and previous say; gemma: Gemma 3n's block, whose attention adds its normalised input and a map of that"`
+	Form        string  `yaml:"form" default:"paper"`
 	Weights     string  `yaml:"weights" default:"softmax of paper" help:"of paper: learned weights of the output and of the stream: softmax, sigmoid or none"`
-	WeightScale float64 `yaml:"weight_scale" default:"2 with weights" help:"of paper with weights: factor of the softmax or of the sigmoids; with 2 both start at 1, with 1 the stream halves at every site"`
+	WeightScale float64 `yaml:"weight_scale" default:"2 with weights" help:"of paper with weights: their factor; with 2 they start at 1, with 1 the stream halves"`
 	Rank        int     `yaml:"rank" default:"0, or 64 of gemma" max:"131072" help:"rank of the map whose result is added; of paper 0: no map"`
-	Previous    int     `yaml:"previous" max:"64" help:"of paper: each site adds this many streams, its own and those before earlier sites, each times a weight and, with rank, through a map; 0: none"`
+	Previous    int     `yaml:"previous" max:"64" help:"of paper: each site adds this many earlier streams, its own included, each times a weight; 0: none"`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (LaurelConfig) Help() map[string]string {
+	return map[string]string{
+		"form": "paper: every site weighs what it adds and the stream, and adds to the stream what rank and previous say; gemma: Gemma " +
+			"3n's block, whose attention adds its normalised input and a map of that",
+	}
 }
 
 // The values of LaurelConfig's settings, and Gemma 3n's rank.

@@ -12,9 +12,9 @@ type VectorConfig struct {
 	Vectors
 	LayerScale    bool   `yaml:"layerscale" help:"multiply what each sublayer adds by a learned gain for each entry, small at first"`
 	EmbeddingNorm bool   `yaml:"embedding_norm" added:"false" help:"divide the embedding, with its positions, by its root mean square before the first block"`
-	Smear         int    `yaml:"smear" added:"0" max:"131072" help:"add the embedding of the token before, times a learned number, 0 at first, and a gate of this number of entries; 0: no"`
+	Smear         int    `yaml:"smear" added:"0" max:"131072" help:"add the token before's embedding, by a learned number and a gate of this many entries; 0: no"`
 	Backout       bool   `yaml:"backout" added:"false" help:"subtract the stream after block L/2, times a learned number, from what the last norm reads"`
-	X0            string `yaml:"x0" help:"before each block h becomes lambda h + mu h_0, h_0 being the embedding, both learned: neutral starts at 1 and 0, nanochat at its schedule; none or empty: no"`
+	X0            string `yaml:"x0" help:"before each block h becomes lambda h + mu h_0, h_0 the embedding: neutral starts at 1 and 0, or nanochat; empty: no"`
 }
 
 // Name returns "vector".

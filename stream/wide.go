@@ -18,11 +18,19 @@ import (
 // WideConfig describes a wide residual, in one of two forms.
 type WideConfig struct {
 	Vectors
-	Form      string  `yaml:"form" default:"streams" help:"streams: n copies of the stream, each with a factor to read it and one to write it; latent: a stream of another width than sublayers, which a map reads and another writes"`
+	Form      string  `yaml:"form" default:"streams"`
 	N         int     `yaml:"n" default:"4 of streams" max:"64" help:"of streams: number of rows"`
 	Retention bool    `yaml:"retention" help:"of streams: a learned factor for each row carries it past a site"`
 	MaxForget float64 `yaml:"max_forget" default:"0.1 with retention" help:"of streams with retention: the most that a site can take off a row"`
 	Width     int     `yaml:"width" default:"2*d_model of latent" max:"131072" help:"of latent: width of the stream, the tables and the unembedding"`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (WideConfig) Help() map[string]string {
+	return map[string]string{
+		"form": "streams: n copies of the stream, each with a factor to read it and one to write it; latent: a stream of another width " +
+			"than sublayers, which a map reads and another writes",
+	}
 }
 
 // The forms of WideConfig.

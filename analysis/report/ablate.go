@@ -23,7 +23,7 @@ type Ablate struct {
 	With    analysis.Replacement `yaml:"with" default:"zero" choices:"zero, mean, resample" help:"replace it by <WHAT>: zero or, over texts, mean or resample"`
 	Restore bool                 `yaml:"restore" help:"of several texts, take all heads away and give back one at a time"`
 	Blocks  bool                 `yaml:"blocks" help:"ablate what each block and each sublayer writes, in turn: over 8 rows of text, or as -rows or -prompt say"`
-	Names   []string             `yaml:"names" help:"ablate the activations of name or glob <G>, such as blocks.*.attention.heads, all together; may be repeated; without, all heads and all writers, in turn"`
+	Names   []string             `yaml:"names" help:"ablate together the activations <G>, a name or glob; may be repeated; without, each head and writer in turn"`
 	At      cache.At             `yaml:"at" help:"with -names: ablate the entries <AXIS=N,...> alone, such as head=3,token=5"`
 	Top     int                  `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest effects"` // 0: 20
 	// Prompts, like OverRows, replace Prompt. The effects of Names or, without names, of all heads

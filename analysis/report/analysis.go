@@ -56,8 +56,8 @@ func Supported(all []Analysis, c models.Spec) []Analysis {
 	})
 }
 
-// Settable is a pointer to a copy of an analysis, to be filled with settings; it is an Analysis,
-// too.
+// Settable returns a pointer to a copy of an analysis, so that settings can be written into the
+// copy.
 func Settable(a Analysis) Analysis {
 	held := reflect.Indirect(reflect.ValueOf(a))
 	v := reflect.New(held.Type())

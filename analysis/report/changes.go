@@ -15,7 +15,7 @@ import (
 // Changes measures how far a model's weights are from those of another, from which it was
 // fine-tuned.
 type Changes struct {
-	From string `yaml:"from" local:"true" help:"compare with the model of <PATH>; without, a model with adapters is compared with their base, another with its start"`
+	From string `yaml:"from" local:"true" help:"compare with the model of <PATH>; without, one with adapters is compared with their base, another with its start"`
 	Seed uint64 `yaml:"seed" default:"1" help:"compare with the start that seed <N> draws; give the run's seed"`
 }
 

@@ -24,12 +24,12 @@ type Patch struct {
 	CorruptIDs data.IDs `yaml:"corrupt_ids" help:"patch into the run on token ids <1,2,3>, as many as -ids"`
 	// Method is PatchActivation where it is "".
 	Method   PatchMethod `yaml:"method" default:"activation" choices:"activation, attribution" help:"find effects by <M>: runs (activation) or a gradient"`
-	Names    []string    `yaml:"names" help:"patch the activations of name or glob <G>, such as blocks.*.feedforward.write or blocks.2.attention.q, token by token, instead of the stream; may be repeated"`
+	Names    []string    `yaml:"names" help:"patch the activations <G>, a name or glob such as blocks.2.attention.q, instead of the stream; may be repeated"`
 	Contrast             // Target: by default the likeliest answer to Prompt; Against: that to the corrupt prompt
 	Top      int         `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest effects"` // 0: 20
 	// Pairs replace Prompt and Corrupt. The effects of heads, and of the stream at the measured
 	// token and at the first token that differs, are averaged over the pairs.
-	Pairs PatchPairs `yaml:"prompts" help:"average over the pairs of prompts of <FILE>, on each line a prompt, a tab, a corrupt one; of a .jsonl, objects with \"prompt\", \"corrupt\" and, if they differ, \"target\" and \"against\""`
+	Pairs PatchPairs `yaml:"prompts" help:"average over pairs of prompts in <FILE>: lines of prompt, tab, corrupt; or .jsonl of prompt, corrupt, target, against"`
 }
 
 // Name is patch.

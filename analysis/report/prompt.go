@@ -24,7 +24,7 @@ type Prompt struct {
 	IDs  data.IDs `yaml:"ids" help:"let the model read token ids <1,2,3> instead of -prompt"`
 	// BOS tells whether the token that begins documents is read before Text; nil: as the model's
 	// tokenizer does (data.ReadsBOS).
-	BOS *bool `yaml:"bos" bare:"true" help:"read the token that begins documents before the text of a prompt; -bos=false: do not, as for text from the middle of a document (default: as the model's tokenizer does)"`
+	BOS *bool `yaml:"bos" bare:"true" help:"read the token that begins documents before a prompt's text; -bos=false: do not (default: as the tokenizer does)"`
 }
 
 // given tells whether there is a text or ids.

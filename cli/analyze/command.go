@@ -60,7 +60,7 @@ func command(zoo models.Zoo, a report.Analysis, listed error) commandline.Comman
 
 // over holds the flag that says over whose training an analysis is followed.
 type over struct {
-	Run string `yaml:"over" help:"follow the analysis' numbers over the steps of run <RUN> that train.keep_log has kept, instead of -checkpoint; with -out, a repeated call measures new steps alone"`
+	Run string `yaml:"over" help:"follow the analysis over the steps that run <RUN> kept by train.keep_log; with -out, a repeated call measures new steps alone"`
 }
 
 // delivery holds the flags that say where to write an analysis' report.

@@ -11,7 +11,7 @@ import (
 
 // training is the command that measures how fast models train.
 type training struct {
-	Models []string `yaml:"models" split:"," default:"rmt-46m,transformer-49m,byte-rmt,byte-transformer,rmt-134m,transformer-162m" help:"measure <A,B>, presets as the command models lists them (byte-rmt is quickstart)"`
+	Models []string `yaml:"models" split:"," default:"rmt-46m,transformer-49m,byte-rmt,byte-transformer,rmt-134m,transformer-162m"`
 	Steps  int      `yaml:"steps" default:"5" min:"1" help:"time <N> steps in a turn"`
 	bench.Size
 	Recompute graph.Recompute `yaml:"recompute" default:"none" choices:"none, cheap, block" help:"what our backward pass computes again, as train.recompute says"`
@@ -20,6 +20,13 @@ type training struct {
 	bench.JAX
 	output
 	SVG string `yaml:"svg" help:"draw the models' speed into <FILE>"`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (training) Help() map[string]string {
+	return map[string]string{
+		"models": "measure <A,B>, presets as the command models lists them (byte-rmt is quickstart)",
+	}
 }
 
 func (c *training) run(ctx context.Context, zoo models.Zoo, out commandline.Output) error {

@@ -50,12 +50,20 @@ func notes(zoo models.Zoo) string {
 // call holds the arguments of a call.
 type call struct {
 	zoo    models.Zoo
-	Path   string `yaml:"checkpoint" alone:"[CHECKPOINT]" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or what is listed below"`
-	Base   string `yaml:"base" help:"if -checkpoint holds adapters (a run with train.lora, or a folder of peft's): they change the model in <PATH>; without, the one that they were trained on, where it was then"`
+	Path   string `yaml:"checkpoint" alone:"[CHECKPOINT]"`
+	Base   string `yaml:"base" help:"if -checkpoint holds adapters: the model in <PATH>, which they change; without, the one that they were trained on"`
 	Out    string `yaml:"out" help:"write <PATH>: a folder, or for a format of one file that file"`
 	Format string `yaml:"format" help:"write the format <NAME>, one of those below"`
 	pretrained.ExportOptions
-	Adopt string `yaml:"adopt" help:"take over the parameters of model <FILE> that another program has changed: check names, shapes and values, and write its digest anew; with no other flag"`
+	Adopt string `yaml:"adopt" help:"take over parameters that another program has changed in model <FILE>: check them, write its digest anew; with no other flag"`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (call) Help() map[string]string {
+	return map[string]string{
+		"checkpoint": "read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a " +
+			"trained model that comes with Residua), or what is listed below",
+	}
 }
 
 func (c *call) run(_ context.Context, out commandline.Output) error {

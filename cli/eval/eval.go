@@ -88,7 +88,7 @@ type text struct {
 
 // task holds the settings that need a task.
 type task struct {
-	File string `yaml:"task" group:"A task instead of text" help:"score the task in <FILE.jsonl>, one document a line; heldout: one of 500 documents, or -limit, made of the validation text of the first model's run"`
+	File string `yaml:"task" group:"A task instead of text" help:"score the task in <FILE.jsonl>; heldout: one made of the first model's validation text"`
 	Kind string `yaml:"type" group:"A task instead of text" help:"the task's <KIND>: multiple_choice, last_word, rolling (default multiple_choice)"`
 	tasks.Options
 	PerDocument bool `yaml:"per_document" group:"A task instead of text" help:"also write a JSON line per document: log-likelihoods, and whether it is right"`

@@ -14,7 +14,15 @@ type training struct {
 	Batch     int             `yaml:"batch" min:"1" help:"with -memory: train on batches of <N> sequences"`
 	Device    graph.Device    `yaml:"device" help:"with -memory: train on <DEVICE>: cuda or cpu"`
 	Precision graph.Precision `yaml:"precision" help:"with -memory, on cuda: compute matrix products in <TYPE>: fp32, tf32 or bf16; without, tf32"`
-	Recompute graph.Recompute `yaml:"recompute" choices:"none, cheap, block" help:"with -memory: what the backward pass computes again, <none|cheap|block>: nothing, norms and activations, or all that each block computed"`
+	Recompute graph.Recompute `yaml:"recompute" choices:"none, cheap, block"`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (training) Help() map[string]string {
+	return map[string]string{
+		"recompute": "with -memory: what the backward pass computes again, <none|cheap|block>: nothing, norms and activations, or all that " +
+			"each block computed",
+	}
 }
 
 // presetMemory is the memory that training a preset takes, in bytes.

@@ -55,17 +55,28 @@ func Command(zoo models.Zoo) commandline.Command {
 // call holds the arguments of a call.
 type call struct {
 	zoo   models.Zoo
-	Paths []string `yaml:"checkpoint" alone:"[CHECKPOINT...]" help:"serve the model of <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or a folder of another program's, as of Hugging Face's (convert -h lists them); may be repeated: the first one answers requests that name none"`
-	Base  string   `yaml:"base" help:"if the first -checkpoint holds adapters (a run with train.lora, or a folder of peft's): they change the model in <PATH>; without, the one that they were trained on, where it was then"`
+	Paths []string `yaml:"checkpoint" alone:"[CHECKPOINT...]"`
+	Base  string   `yaml:"base" help:"if the first -checkpoint holds adapters: the model in <PATH>, which they change; without, the one they were trained on"`
 	Names []string `yaml:"name" help:"serve the model by the name <NAME>; may be repeated, as -checkpoint; without, the name of its file or folder"`
 	commandline.Place
-	Listen string `yaml:"listen" default:"127.0.0.1:8080" help:"listen on <ADDRESS>, HOST:PORT; :8080 is all of the machine's addresses, port 0 one that is free; needs a token, or -open, where other machines reach the address"`
+	Listen string `yaml:"listen" default:"127.0.0.1:8080"`
 	Open   bool   `yaml:"open" help:"answer everybody who reaches the address that -listen names, without a token"`
 	Window int    `yaml:"window" help:"let the model see the last <N> tokens at most; 0: its training length, with ALiBi 4 times that"`
 	Rows   int    `yaml:"rows" help:"continue <N> texts at a time, each with keys and values of its own; 0: 8, fewer where the memory has no room for them"`
 	Slide  bool   `yaml:"slide" help:"let texts go on beyond the window, of which the model then sees the end, instead of refusing them"`
 	commandline.Special
 	serve.Options
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (call) Help() map[string]string {
+	return map[string]string{
+		"checkpoint": "serve the model of <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a " +
+			"trained model that comes with Residua), or a folder of another program's, as of Hugging Face's (convert -h lists " +
+			"them); may be repeated: the first one answers requests that name none",
+		"listen": "listen on <ADDRESS>, HOST:PORT; :8080 is all of the machine's addresses, port 0 one that is free; needs a token, or " +
+			"-open, where other machines reach the address",
+	}
 }
 
 // check refuses, before the model is read, all that can be refused without it. It returns the

@@ -50,12 +50,12 @@ type call struct {
 	Config    string   `yaml:"config" help:"run config: a YAML <FILE>, or the name of a built-in config such as quickstart"`
 	Sets      []string `yaml:"set" help:"override a config key: <key=value>, such as train.steps=200; may be repeated"`
 	Out       string   `yaml:"out" help:"make <DIR> the run folder; without, the config's out, runs/NAME"`
-	Resume    string   `yaml:"resume" default:"none" help:"continue from checkpoint <auto|DIR|none>: auto is the newest in the run folder, DIR a step folder; none starts anew, in a folder without a run"`
+	Resume    string   `yaml:"resume" default:"none" help:"continue from checkpoint <auto|DIR|none>: auto: the newest, DIR: a step folder, none: start anew"`
 	Fork      string   `yaml:"fork" help:"start a new run, in another -out, from the checkpoint in <DIR>, a run or step folder, with its optimizer and position"`
 	JSON      bool     `yaml:"json" help:"write each step's metrics and the result as lines of JSON"`
 	DryRun    bool     `yaml:"dry-run" help:"say what the run would take, from two timed micro-batches, and exit without a run folder"`
 	Profile   bool     `yaml:"profile" help:"at the end show how long each part of a step took, on a GPU also each kernel, and draw profile.svg in the run folder"`
-	Simulated int      `yaml:"simulate-threads" min:"0" max:"1024" help:"with -profile: show how evenly <N> threads would share each part of a step, by running their shares one after another; the run's config keeps N as device.threads"`
+	Simulated int      `yaml:"simulate-threads" min:"0" max:"1024" help:"with -profile: show how evenly <N> threads would share the parts of a step"`
 
 	Keys     bool `yaml:"keys" help:"list all config keys with type, default and meaning, and exit"`
 	Markdown bool `yaml:"markdown" help:"with -keys: write Markdown, the page docs/config.md"`

@@ -17,7 +17,7 @@ import (
 
 // LlamaCPP says how to run llama.cpp's side of a comparison, experiment/bench/llamacpp.py.
 type LlamaCPP struct {
-	Python string `yaml:"llamacpp" bare:"python3" help:"compare with llama.cpp, run by package xllamacpp of python3 or of PYTHON as in -llamacpp=<PYTHON>; weights in float32, bf16 and int8"`
+	Python string `yaml:"llamacpp" bare:"python3" help:"compare with llama.cpp in package xllamacpp of python3, or of -llamacpp=<PYTHON>; float32, bf16 and int8"`
 	Script string `yaml:"llamacpp_script" default:"experiment/bench/llamacpp.py" help:"run llama.cpp by <FILE>"`
 }
 

@@ -26,8 +26,16 @@ const paddedTo = 64
 type PyTorch struct {
 	Python string `yaml:"pytorch" bare:"python3" help:"compare with PyTorch, run by python3 or by PYTHON as in -pytorch=<PYTHON>"`
 	// nil: the default
-	Modes  []string `yaml:"pytorch_modes" default:"eager,compile" split:"," choices:"eager, compile, compile-padded, eager-fp32, compile-fp32" help:"run PyTorch in these <MODES>; also compile-padded, with a vocabulary rounded up to a multiple of 64, and eager-fp32, compile-fp32, in float32 whatever our precision is"`
+	Modes  []string `yaml:"pytorch_modes" default:"eager,compile" split:"," choices:"eager, compile, compile-padded, eager-fp32, compile-fp32"`
 	Script string   `yaml:"script" default:"experiment/bench/pytorch.py" help:"PyTorch's models are in <FILE>"`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (PyTorch) Help() map[string]string {
+	return map[string]string{
+		"pytorch_modes": "run PyTorch in these <MODES>; also compile-padded, with a vocabulary rounded up to a multiple of 64, and eager-fp32, " +
+			"compile-fp32, in float32 whatever our precision is",
+	}
 }
 
 func (p *PyTorch) modes() []string {

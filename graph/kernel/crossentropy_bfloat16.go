@@ -40,8 +40,8 @@ type CrossEntropyBFloat16 struct {
 	rows      path // settled by pathOf
 }
 
-// CrossEntropyOperands holds what the products read instead of Features and Weight of
-// CrossEntropyArgs.
+// CrossEntropyOperands holds copies in bfloat16 of the Features and the Weight of a
+// CrossEntropyArgs. The matrix products read these copies.
 type CrossEntropyOperands struct {
 	Features []BFloat16     // [tokens, f]
 	Logits   PackedBFloat16 // the unembedding as [f, vocab]

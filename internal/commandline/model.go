@@ -31,8 +31,16 @@ type Special struct {
 // Checkpoint holds the setting that says where the model is, and the Zoo with its designs.
 type Checkpoint struct {
 	Zoo  models.Zoo
-	Path string `yaml:"checkpoint" alone:"[CHECKPOINT]" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or a folder of another program's, as of Hugging Face's (convert -h lists them)"`
-	Base string `yaml:"base" help:"if -checkpoint holds adapters (a run with train.lora, or a folder of peft's): they change the model in <PATH>; without, the one that they were trained on, where it was then"`
+	Path string `yaml:"checkpoint" alone:"[CHECKPOINT]"`
+	Base string `yaml:"base" help:"if -checkpoint holds adapters: the model in <PATH>, which they change; without, the one that they were trained on"`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (Checkpoint) Help() map[string]string {
+	return map[string]string{
+		"checkpoint": "read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a " +
+			"trained model that comes with Residua), or a folder of another program's, as of Hugging Face's (convert -h lists them)",
+	}
 }
 
 // Cores holds the setting for the number of threads.
@@ -44,7 +52,15 @@ type Cores struct {
 type Place struct {
 	Cores
 	Device    graph.Device    `yaml:"device" default:"cpu" help:"run the model on <DEVICE>: cpu, cuda or, of several GPUs, cuda:1"` // "": cpu
-	Precision graph.Precision `yaml:"precision" help:"with -device cuda: compute matrix products in <TYPE>: fp32, tf32 or bf16; without, tf32. On the CPU: store the weights of products in fp32, bf16 or int8; without, fp32"`
+	Precision graph.Precision `yaml:"precision"`
+}
+
+// Help returns the help texts that are too long for tags, by key.
+func (Place) Help() map[string]string {
+	return map[string]string{
+		"precision": "with -device cuda: compute matrix products in <TYPE>: fp32, tf32 or bf16; without, tf32. On the CPU: store the " +
+			"weights of products in fp32, bf16 or int8; without, fp32",
+	}
 }
 
 // Open reads the model and its tokenizer. It reports errors in either as errors of the call.

@@ -50,7 +50,7 @@ func Check(path string, info fs.FileInfo) error {
 	return errors.Errorf("%s: want a regular file, got %s: save what it gives in a file and name that", path, got)
 }
 
-// ErrTooLarge is wrapped by Read's error about a file that exceeds the limit.
+// ErrTooLarge is in the chain of the error that Read returns for a file that exceeds the limit.
 var ErrTooLarge = errors.New("is it the right file?")
 
 // Read reads a regular file of text, of at most limit bytes, without its byte order mark. It does

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,11 +13,31 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// columns is the largest width of a line of a Go comment. A tab counts as tabColumns.
+// columns is the largest width of a line of a Go comment, in which a tab counts as tabColumns;
+// codeColumns that of a line of production code, in which a tab counts as 1.
 const (
-	columns    = 100
-	tabColumns = 4
+	columns     = 100
+	tabColumns  = 4
+	codeColumns = 160
 )
+
+// TestCodeColumns: no production line is over 160 columns. Long help texts of settings go into a
+// method Help (settings.Helper).
+func TestCodeColumns(t *testing.T) {
+	for _, path := range files(t, ".go") {
+		source, err := os.ReadFile(filepath.Join(root, path))
+		require.NoError(t, err)
+		head, _, _ := strings.Cut(string(source), "\npackage ")
+		if strings.HasSuffix(path, "_test.go") || strings.Contains(head, "// Code generated ") {
+			continue
+		}
+		for i, line := range strings.Split(string(source), "\n") {
+			if n := utf8.RuneCountInString(line); n > codeColumns {
+				t.Errorf("%s:%d: want lines of at most %d columns, got %d", path, i+1, codeColumns, n)
+			}
+		}
+	}
+}
 
 // TestColumns refuses comment lines that are too long. Equations and commands, which are indented
 // by a tab, comments after code, directives and generated files may be longer.

@@ -42,8 +42,8 @@ type Comm struct {
 	handle  uintptr
 }
 
-// Join starts to make the communicator of a number of ranks on the GPU of the current context. It
-// can be used once Ready says so, which takes all ranks.
+// Join starts to make the communicator of a number of ranks on the GPU of the current context. All
+// ranks have to call it; the communicator can be used once Ready says so.
 func Join(id ID, rank, ranks int) (*Comm, error) {
 	l, err := load()
 	if err != nil {

@@ -57,14 +57,15 @@ type attentionSaved struct {
 //
 //	o_i = sum_j softmax_j(Scale q_i.k_j - Slopes (i-j)) v_j,  starts_i <= j <= i
 //
-// with c tanh(Scale q.k / c) instead of Scale q.k if c = SoftCap is above 0 (Gemma 2, arXiv
-// 2408.00118, section 2), and with a Window (Beltagy et al. 2020, arXiv 2004.05150) only over j > i
-// - Window, and with Sinks over j < starts_i + Sinks, too (Xiao et al. 2024, arXiv 2309.17453); a
-// window and a soft cap run only on the CPU. qkv [T, (H+2*KV)*Dh] in the order (q, k, v), head,
-// entry; o [T, H, Dh]. With KV < H, query head h reads keys and values of head h/(H/KV) (Ainslie et
-// al. 2023, arXiv 2305.13245, grouped-query attention). It is computed in blocks with an online
-// softmax, without a Seq x Seq matrix. With a Cache in the builder's options, the tokens follow
-// those of earlier runs.
+// If c = SoftCap is above 0, c tanh(Scale q.k / c) replaces Scale q.k (Gemma 2, arXiv 2408.00118,
+// section 2). With a Window, the sum is over j > i - Window (Beltagy et al. 2020, arXiv 2004.05150)
+// and, with Sinks, also over j < starts_i + Sinks (Xiao et al. 2024, arXiv 2309.17453). A window
+// and a soft cap run only on the CPU.
+//
+// qkv [T, (H+2*KV)*Dh] has the order (q, k, v), head, entry; the result is o [T, H, Dh]. With KV <
+// H, query head h reads keys and values of head h/(H/KV) (Ainslie et al. 2023, arXiv 2305.13245,
+// grouped-query attention). It is computed in blocks with an online softmax, without a Seq x Seq
+// matrix. With a Cache in the builder's options, the tokens follow those of earlier runs.
 func Causal(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 	if b.Err() != nil {
 		return nil

@@ -24,8 +24,8 @@ type ConsOpt func(*Standard)
 // WithContext sets the context.
 func WithContext(c cu.Context) ConsOpt { return func(s *Standard) { s.Context = c } }
 
-// Init applies the options. cuBLAS is looked for only at the first product: a graph without stock
-// products does not need it.
+// Init applies the options. cuBLAS is loaded by the first product of Gorgonia's own ops: a graph
+// without such products does not need it.
 func (s *Standard) Init(options ...ConsOpt) error {
 	for _, option := range options {
 		option(s)
