@@ -113,7 +113,8 @@ func checksumOf(path string) (string, error) {
 func (z Zoo) download(name, sum string) (path string, err error) {
 	url := z.release + "/" + name + extension
 	defer func() {
-		err = errors.Wrapf(err, "%s%s: the file is neither in a clone of Residua around the working directory, or that its go.mod names, nor in %s, and cannot be downloaded",
+		err = errors.Wrapf(err, "%s%s: the file is neither in a clone of Residua around the working directory, or that its go.mod names, nor in %s, "+
+			"and cannot be downloaded",
 			Prefix, name, z.cache)
 	}()
 	if z.cache == "" {
