@@ -32,7 +32,7 @@ func TestAttributionPatching(t *testing.T) {
 		if name != "matrix" && name != "vector" {
 			continue
 		}
-		stream, err := analysis.AttributionPatchStream(t.Context(), store, c, clean, corrupt, metric)
+		stream, err := analysis.AttributionPatchStream(t.Context(), store, c, clean, corrupt, metric, 1)
 		require.NoError(t, err, name)
 		measured, err := analysis.PatchStream(t.Context(), store, c, clean, corrupt, metric)
 		require.NoError(t, err, name)
@@ -43,7 +43,7 @@ func TestAttributionPatching(t *testing.T) {
 		for _, row := range stream.Effect {
 			assert.Zero(t, row[c.Seq-1], "%s: after the token measured", name)
 		}
-		heads, err := analysis.AttributionPatchHeads(t.Context(), store, c, clean, corrupt, metric)
+		heads, err := analysis.AttributionPatchHeads(t.Context(), store, c, clean, corrupt, metric, 1)
 		require.NoError(t, err, name)
 		assert.Len(t, heads.Effect, c.Layers, name)
 	}
@@ -90,10 +90,10 @@ func TestAttributionPatchingErrors(t *testing.T) {
 	c := zoo(t)["matrix"]
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
 	ids := tokensFor(c, 4, 1)
-	_, err := analysis.AttributionPatchHeads(t.Context(), store, c, ids, ids, analysis.NextTokenLoss())
+	_, err := analysis.AttributionPatchHeads(t.Context(), store, c, ids, ids, analysis.NextTokenLoss(), 1)
 	assert.ErrorIs(t, err, check.ValueError{Name: `metric "loss of the next token"`, Got: "another metric"})
-	_, err = analysis.AttributionPatchHeads(t.Context(), store, c, ids, ids[:3], analysis.LogitOf(0, 1, 2))
+	_, err = analysis.AttributionPatchHeads(t.Context(), store, c, ids, ids[:3], analysis.LogitOf(0, 1, 2), 1)
 	assert.ErrorIs(t, err, check.ValueError{Name: "corrupt", Got: "3"})
-	_, err = analysis.AttributionPatchHeads(t.Context(), store, c, ids, ids, analysis.LogitOf(0, 13, -1))
+	_, err = analysis.AttributionPatchHeads(t.Context(), store, c, ids, ids, analysis.LogitOf(0, 13, -1), 1)
 	assert.ErrorIs(t, err, check.RangeError{Name: "target id", N: 13, Got: 13})
 }

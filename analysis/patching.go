@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -58,16 +59,16 @@ func PatchHeads(ctx context.Context, store *graph.Store, c models.Spec, clean, c
 
 // PatchNames patches activations that names or globs say at each token, such as
 // blocks.*.feedforward.write or blocks.2.attention.q: one row for each activation, one column for
-// each token. With byGradient it does so to first order, as AttributionPatchStream does.
-func PatchNames(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric, byGradient bool, names ...string) (*Patching, error) {
+// each token. With points above 0 it does so by gradients, as AttributionPatchStream does.
+func PatchNames(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric, points int, names ...string) (*Patching, error) {
 	r, err := cache.ForRow(store, c, clean, names...)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
 	p := places{title: "Patching activations", rows: "activation", axis: graph.TokenAxis, columns: len(clean), names: r.Names()}
-	if byGradient {
-		return p.attribute(ctx, store, c, clean, corrupt, m)
+	if points > 0 {
+		return p.attribute(ctx, store, c, clean, corrupt, m, points)
 	}
 	return p.patch(ctx, store, c, clean, corrupt, m)
 }
@@ -146,22 +147,27 @@ func (p *Patching) normalise() error {
 //
 //	Effect = sum over entries of (a_clean - a_corrupt) d metric/d a / (clean - corrupt)
 //
+// With points above 1 the gradient is its mean over as many points between the two runs' values of
+// the activation, the middles of equal parts of the way (integrated gradients; Sundararajan et al.
+// 2017, arXiv 1703.01365, equation 1): effects of all places of an activation through which
+// everything passes then sum to 1, up to an error that falls with the square of points.
+//
 // Two runs and one backward pass give all places, where patching needs a run for each. It is exact
 // where what follows the place is linear. LogitOf must have made the metric.
-func AttributionPatchStream(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
+func AttributionPatchStream(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric, points int) (*Patching, error) {
 	p, err := streamPlaces(store, c, len(clean))
 	if err != nil {
 		return nil, err
 	}
-	return p.attribute(ctx, store, c, clean, corrupt, m)
+	return p.attribute(ctx, store, c, clean, corrupt, m, points)
 }
 
 // AttributionPatchHeads does what PatchHeads does, to first order (see AttributionPatchStream).
-func AttributionPatchHeads(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
-	return headPlaces(c).attribute(ctx, store, c, clean, corrupt, m)
+func AttributionPatchHeads(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric, points int) (*Patching, error) {
+	return headPlaces(c).attribute(ctx, store, c, clean, corrupt, m, points)
 }
 
-func (p places) attribute(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
+func (p places) attribute(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric, points int) (*Patching, error) {
 	if err := checkPair(clean, corrupt); err != nil {
 		return nil, err
 	}
@@ -186,17 +192,52 @@ func (p places) attribute(ctx context.Context, store *graph.Store, c models.Spec
 			return nil, err
 		}
 	}
-	gradients, err := cache.Gradients(store, c, corrupt, *m.logits, p.names...)
+	gradients, err := p.gradients(ctx, store, c, corrupt, *m.logits, runs, points)
 	if err != nil {
 		return nil, err
 	}
 	result := p.result(m)
 	result.Title += " to first order"
+	if points > 1 {
+		result.Title = strings.Replace(result.Title, "to first order", "by integrated gradients", 1)
+	}
 	result.Clean, result.Baseline = metrics[0], metrics[1]
 	for _, g := range gradients {
 		result.add(g.Name, p.products(g, runs))
 	}
 	return result, result.normalise()
+}
+
+// gradients returns each activation's gradient at the corrupt run or, for several points, its mean
+// over the middles of as many equal parts of the way from the corrupt run's values to the clean
+// run's.
+func (p places) gradients(ctx context.Context, store *graph.Store, c models.Spec, corrupt []int32, of cache.LogitSum, runs [2]*cache.Cache,
+	points int) ([]cache.Activation, error) {
+	r, err := cache.OpenGradients(store, c, corrupt, of, p.names...)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	gradients, err := r.Run()
+	if err != nil || points == 1 {
+		return gradients, err
+	}
+	for i, g := range gradients {
+		clean, _ := runs[0].Activation(g.Name) // which both keep
+		from, _ := runs[1].Activation(g.Name)
+		clear(g.Values)
+		for point := range points {
+			at := less(clean, from)
+			floats.Scale((float64(point)+0.5)/float64(points), at)
+			floats.Add(at, from)
+			each, err := r.Run(cache.Set(g.Name, nil, at))
+			if err := cmp.Or(err, ctx.Err()); err != nil {
+				return nil, err
+			}
+			floats.AddScaled(g.Values, 1/float64(points), each[i].Values)
+		}
+	}
+	return gradients, nil
 }
 
 // products returns, for each place of an activation, by how much patching it changes the metric

@@ -28,7 +28,7 @@ func TestPatchNames(t *testing.T) {
 		return p.On(t, modeltest.Batch{Inputs: ids, Targets: make([]int32, 4), Rows: 1, Seq: 4}, graph.RunOptions{}).Logits[3*13+5]
 	}
 	own, other := logit(clean, nil), logit(corrupt, nil)
-	found, err := analysis.PatchNames(t.Context(), store, spec, clean, corrupt, analysis.LogitOf(3, 5, -1), false, "blocks.*.feedforward.write", "blocks.1.attention.q")
+	found, err := analysis.PatchNames(t.Context(), store, spec, clean, corrupt, analysis.LogitOf(3, 5, -1), 0, "blocks.*.feedforward.write", "blocks.1.attention.q")
 	require.NoError(t, err)
 	require.Equal(t, []string{"blocks.0.feedforward.write", "blocks.1.attention.q", "blocks.1.feedforward.write"}, found.Rows)
 	for i, name := range found.Rows {
@@ -46,9 +46,9 @@ func TestPatchNames(t *testing.T) {
 			assert.InDelta(t, (patched-other)/(own-other), found.Effect[i][token], 1e-9, "%s token %d", name, token)
 		}
 	}
-	byGradient, err := analysis.PatchNames(t.Context(), store, spec, clean, corrupt, analysis.LogitOf(3, 5, -1), true, "blocks.1.feedforward.write")
+	byGradient, err := analysis.PatchNames(t.Context(), store, spec, clean, corrupt, analysis.LogitOf(3, 5, -1), 1, "blocks.1.feedforward.write")
 	require.NoError(t, err)
 	assert.InDelta(t, found.Effect[2][3], byGradient.Effect[0][3], 0.2)
-	_, err = analysis.PatchNames(t.Context(), store, spec, clean, corrupt, analysis.LogitOf(3, 5, -1), false, "blocks.9.attention.q")
+	_, err = analysis.PatchNames(t.Context(), store, spec, clean, corrupt, analysis.LogitOf(3, 5, -1), 0, "blocks.9.attention.q")
 	require.Error(t, err)
 }

@@ -1,5 +1,5 @@
 // Package cli is a complete program for a zoo of models, with the commands prepare, train, eval,
-// generate, serve, models, compare, report, tour, experiment, convert, bench, analyze and new. It
+// generate, serve, models, compare, report, tour, experiment, convert, sae, bench, analyze and new. It
 // is meant for those who add a residual stream of their own:
 //
 //	zoo := models.Standard().With(MyDesign{}, presets...)
@@ -60,7 +60,8 @@ func suite(zoo models.Zoo, program string) commandline.Suite {
 		Notes: `
 			source <(` + program + ` completion) completes commands and flags in bash.`,
 		Commands: []commandline.Command{prepare.Command(), train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), serve.Command(zoo),
-			list.Command(zoo), compare.Command(zoo), report.Command(zoo), tour.Command(zoo), experiment.Command(zoo), convert.Command(zoo)},
+			list.Command(zoo), compare.Command(zoo), report.Command(zoo), tour.Command(zoo), experiment.Command(zoo), convert.Command(zoo),
+			analyze.SAE(zoo)},
 		Suites: []commandline.Suite{bench.Suite(zoo), analyze.Suite(zoo), create.Suite(zoo)},
 	}
 }

@@ -12,41 +12,70 @@ type LogitSum struct {
 	Weights map[int]float64 // of token ids
 }
 
+// GradientRunner computes gradients of a sum of logits on one row of token ids.
+type GradientRunner struct {
+	runner  *Runner
+	ids     []int32
+	token   int
+	weights []float64
+}
+
 // Gradients runs a model once on one row of token ids and returns the gradients of a sum of
 // logits with respect to the activations that names, names or globs, select: one Activation for
 // each, with its shape, in the order in which the model computes them. It needs no memory for
 // gradients of parameters.
 func Gradients(store *graph.Store, c models.Spec, ids []int32, of LogitSum, names ...string) ([]Activation, error) {
-	r, err := open(store, c, Options{Names: names, Seq: len(ids)}, models.Outputs{Logits: true, LogitsAt: 1, LogitSum: true},
-		graph.ProgramOptions{HookGradients: true})
+	r, err := OpenGradients(store, c, ids, of, names...)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	if err := r.check(ids, nil, len(ids)); err != nil {
-		return nil, err
-	}
-	if err := check.Index("token", of.Token, len(ids)); err != nil {
-		return nil, err
-	}
-	weights := make([]float64, c.Vocab)
-	for id, w := range of.Weights {
-		if err := check.Index("target id", id, c.Vocab); err != nil {
-			return nil, err
-		}
-		weights[id] = w
-	}
-	return r.gradients(ids, of.Token, weights)
+	return r.Run()
 }
 
-func (r *Runner) gradients(ids []int32, token int, weights []float64) ([]Activation, error) {
-	copy(r.program.Tokens, ids)
-	r.program.At[0] = int32(token)
-	if err := graph.SetFloat64s(r.program.Weights, weights); err != nil {
+// OpenGradients prepares to do what Gradients does several times. Close the GradientRunner after
+// use.
+func OpenGradients(store *graph.Store, c models.Spec, ids []int32, of LogitSum, names ...string) (*GradientRunner, error) {
+	runner, err := open(store, c, Options{Names: names, Seq: len(ids)}, models.Outputs{Logits: true, LogitsAt: 1, LogitSum: true},
+		graph.ProgramOptions{HookGradients: true})
+	if err != nil {
 		return nil, err
 	}
-	if err := r.program.Run(graph.RunOptions{}); err != nil {
+	r := &GradientRunner{runner, ids, of.Token, make([]float64, c.Vocab)}
+	err = runner.check(ids, nil, len(ids))
+	if err == nil {
+		err = check.Index("token", of.Token, len(ids))
+	}
+	for id, w := range of.Weights {
+		if err == nil {
+			err = check.Index("target id", id, c.Vocab)
+		}
+		if err != nil {
+			r.Close()
+			return nil, err
+		}
+		r.weights[id] = w
+	}
+	return r, nil
+}
+
+// Close ends the GradientRunner.
+func (r *GradientRunner) Close() { r.runner.Close() }
+
+// Run returns the gradients in a run with some activations replaced, at the replaced values.
+func (r *GradientRunner) Run(replace ...Intervention) ([]Activation, error) {
+	if err := r.runner.check(r.ids, replace, len(r.ids)); err != nil {
 		return nil, err
 	}
-	return r.keep(r.program.HookGradient)
+	program := r.runner.program
+	r.runner.replaced = replace
+	copy(program.Tokens, r.ids)
+	program.At[0] = int32(r.token)
+	if err := graph.SetFloat64s(program.Weights, r.weights); err != nil {
+		return nil, err
+	}
+	if err := program.Run(graph.RunOptions{}); err != nil {
+		return nil, err
+	}
+	return r.runner.keep(program.HookGradient)
 }

@@ -114,7 +114,7 @@ func TestPatchOverPairs(t *testing.T) {
 		"corrupt: want none with a list of prompts, which has its own, got one":       {Pairs: pairs, Corrupt: "c"},
 		"prompts: want at least 2, for a standard error, got 1":                       {Pairs: pairs[:1]},
 		"prompts: prompt 2: corrupt: want as many tokens as the prompt has, 4, got 3": {Pairs: []PatchPair{pairs[0], {Prompt: "abc", Corrupt: "ab"}}},
-		`method: want one of activation, attribution, got "grad"`:                     {Method: "grad"},
+		`method: want one of activation, attribution, integrated, got "grad"`:         {Method: "grad"},
 	} {
 		_, err := analyse(m, o)
 		assert.EqualError(t, err, want)

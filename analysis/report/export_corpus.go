@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/pkg/errors"
+	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/analysis/corpus"
@@ -106,23 +107,12 @@ func wantsNo(dir, path string) bool {
 
 // plan counts what the shards will hold.
 func (o Export) plan(store *graph.Store, r *corpus.Reader, rows []corpus.Row) *Corpus {
-	c, perToken, longest := &Corpus{Rows: len(rows)}, len(labels), 0
-	hash := sha256.New()
-	for _, p := range store.Params() {
-		fmt.Fprintln(hash, p.Name)
-		_ = binary.Write(hash, binary.LittleEndian, graph.Float64s(p.Value)) // a hash takes all
-	}
+	c, perToken, longest := &Corpus{Model: digest(store, rows), Rows: len(rows)}, len(labels), 0
 	for _, row := range rows {
 		c.Tokens, longest = c.Tokens+len(row.IDs), max(longest, len(row.IDs))
-		_ = binary.Write(hash, binary.LittleEndian, append([]int32{int32(len(row.IDs))}, row.IDs...))
 	}
-	c.Model = fmt.Sprintf("%x", hash.Sum(nil))
 	for _, a := range r.Tokens {
-		size := 1
-		for _, n := range a.Shape {
-			size *= n
-		}
-		perToken += size
+		perToken += tensor.Shape(a.Shape).TotalSize()
 		c.Activations = append(c.Activations, ExportedActivation{Name: a.Name, Axes: append([]string{graph.TokenAxis}, a.Axes...),
 			Shape: append([]int{c.Tokens}, a.Shape...)})
 	}
@@ -131,6 +121,19 @@ func (o Export) plan(store *graph.Store, r *corpus.Reader, rows []corpus.Row) *C
 	c.ShardRows = cmp.Or(o.rowsPerShard, min(len(rows), max(1, o.ShardMB<<20/(longest*perToken*bytes))))
 	c.Shards = (len(rows) + c.ShardRows - 1) / c.ShardRows
 	return c
+}
+
+// digest returns the SHA-256 checksum of a model's parameters and a text.
+func digest(store *graph.Store, rows []corpus.Row) string {
+	hash := sha256.New()
+	for _, p := range store.Params() {
+		fmt.Fprintln(hash, p.Name)
+		_ = binary.Write(hash, binary.LittleEndian, graph.Float64s(p.Value)) // a hash takes all
+	}
+	for _, row := range rows {
+		_ = binary.Write(hash, binary.LittleEndian, append([]int32{int32(len(row.IDs))}, row.IDs...))
+	}
+	return fmt.Sprintf("%x", hash.Sum(nil))
 }
 
 // summary says how much is written.

@@ -10,10 +10,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/data"
-	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/models"
 )
 
 // Patch measures which activations carry the difference between two prompts. Its fields say from
@@ -23,7 +22,10 @@ type Patch struct {
 	Corrupt    string   `yaml:"corrupt" help:"patch into the run on <TEXT>, of as many tokens as -prompt; without both, on another form of the default prompt"`
 	CorruptIDs data.IDs `yaml:"corrupt_ids" help:"patch into the run on token ids <1,2,3>, as many as -ids"`
 	// Method is PatchActivation where it is "".
-	Method   PatchMethod `yaml:"method" default:"activation" choices:"activation, attribution" help:"find effects by <M>: runs (activation) or a gradient"`
+	Method   PatchMethod `yaml:"method" default:"activation" choices:"activation, attribution, integrated" help:"find effects by <M>: runs, a gradient, several"`
+	Points   int         `yaml:"points" default:"32" min:"2" max:"100000" help:"with -method integrated: take <N> gradients of each activation"` // 0: 32
+	To       string      `yaml:"to" help:"patch heads on the way to activation <NAME> alone, such as blocks.2.attention.q or logits (path patching)"`
+	At       cache.At    `yaml:"at" help:"with -to: the way to the entries <AXIS=N,...> alone, such as head=3"`
 	Names    []string    `yaml:"names" help:"patch the activations <G>, a name or glob such as blocks.2.attention.q, instead of the stream; may be repeated"`
 	Contrast             // Target: by default the likeliest answer to Prompt; Against: that to the corrupt prompt
 	Top      int         `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest effects"` // 0: 20
@@ -49,7 +51,8 @@ func (Patch) Card() Card {
 			changed. The metric is the logit of -target, by default the likeliest answer to -prompt,
 			minus that of -against, by default the likeliest to -corrupt. -method attribution takes
 			effects to first order, by one gradient instead of a run for each place (attribution
-			patching; Nanda 2023, Syed et al. 2023).`,
+			patching; Nanda 2023, Syed et al. 2023); -method integrated averages gradients over the way
+			between the two runs. -to patches heads' paths to one activation (Wang et al. 2022).`,
 	}
 }
 
@@ -60,6 +63,7 @@ type PatchMethod string
 const (
 	PatchActivation  PatchMethod = "activation"  // by a run for each place; the default, also meant by ""
 	PatchAttribution PatchMethod = "attribution" // to first order, by one gradient for all places
+	PatchIntegrated  PatchMethod = "integrated"  // by integrated gradients
 )
 
 // PatchPair is a clean and a corrupt prompt with the same number of tokens.
@@ -84,15 +88,22 @@ func (o Patch) Run(ctx context.Context, m *Model) (*Report, error) {
 	r.Corrupt = m.tokens(p.corrupt)
 	share := fmt.Sprintf(" 1: the %s is the clean run's %.4g again; 0: it stays the corrupt run's %.4g.", stream.Metric, stream.Clean, stream.Baseline)
 	r.About += fmt.Sprintf("; %s: %.4g, corrupt %.4g", stream.Metric, stream.Clean, stream.Baseline)
-	if o.Method == PatchAttribution {
+	switch o.Method {
+	case PatchAttribution:
 		share += " To first order: gradient at the corrupt run times the activations' difference."
+	case PatchIntegrated:
+		share += " By integrated gradients: their mean between the two runs times the activations' difference."
 	}
 	heading, what := "The stream, token by token", "The stream after a sublayer"
 	if len(o.Names) > 0 {
 		heading, what = "Named activations, token by token", "An activation"
 	}
 	r.sweep(m, "stream", heading, what+", at one token, is put back to what the clean prompt gave."+share, p.clean, o.Top)(stream, nil)
-	r.sweep(m, "heads", "Heads", "A head's output, at all tokens, is put back to what the clean prompt gave."+share, nil, o.Top)(p.heads, nil)
+	what = "A head's output, at all tokens, is put back to what the clean prompt gave."
+	if o.To != "" {
+		what = "What a head gives on its way to " + o.To + " alone is put back to what the clean prompt gave."
+	}
+	r.sweep(m, "heads", "Heads", what+share, nil, o.Top)(p.heads, nil)
 	return r, nil
 }
 
@@ -105,31 +116,39 @@ type patched struct {
 
 // run reads the prompts and patches the stream and heads.
 func (o Patch) run(ctx context.Context, m *Model) (p patched, err error) {
-	ofStream, ofHeads := analysis.PatchStream, analysis.PatchHeads
-	if o.Method == PatchAttribution {
-		ofStream, ofHeads = analysis.AttributionPatchStream, analysis.AttributionPatchHeads
-	}
-	if len(o.Names) > 0 {
-		ofStream = func(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, metric analysis.Metric) (*analysis.Patching, error) {
-			return analysis.PatchNames(ctx, store, c, clean, corrupt, metric, o.Method == PatchAttribution, o.Names...)
-		}
-	}
 	if p.clean, p.corrupt, err = o.prompts(m); err != nil {
 		return p, err
 	}
 	if p.aim, err = o.aim(m, p.clean, p.corrupt); err != nil {
 		return p, err
 	}
-	if p.stream, err = ofStream(ctx, m.Store, m.Spec, p.clean, p.corrupt, p.aim.metric()); err != nil {
-		return p, err
+	metric, points := p.aim.metric(), map[PatchMethod]int{PatchAttribution: 1, PatchIntegrated: o.Points}[o.Method]
+	switch {
+	case len(o.Names) > 0:
+		p.stream, err = analysis.PatchNames(ctx, m.Store, m.Spec, p.clean, p.corrupt, metric, points, o.Names...)
+	case points > 0:
+		p.stream, err = analysis.AttributionPatchStream(ctx, m.Store, m.Spec, p.clean, p.corrupt, metric, points)
+	default:
+		p.stream, err = analysis.PatchStream(ctx, m.Store, m.Spec, p.clean, p.corrupt, metric)
 	}
-	p.heads, err = ofHeads(ctx, m.Store, m.Spec, p.clean, p.corrupt, p.aim.metric())
+	switch {
+	case err != nil:
+	case o.To != "":
+		p.heads, err = analysis.PathPatch(ctx, m.Store, m.Spec, p.clean, p.corrupt, metric, o.To, o.At)
+	case points > 0:
+		p.heads, err = analysis.AttributionPatchHeads(ctx, m.Store, m.Spec, p.clean, p.corrupt, metric, points)
+	default:
+		p.heads, err = analysis.PatchHeads(ctx, m.Store, m.Spec, p.clean, p.corrupt, metric)
+	}
 	return p, err
 }
 
 func (o Patch) title() string {
-	if o.Method == PatchAttribution {
+	switch o.Method {
+	case PatchAttribution:
 		return "Attribution patching"
+	case PatchIntegrated:
+		return "Patching by integrated gradients"
 	}
 	return "Activation patching"
 }

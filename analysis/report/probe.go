@@ -101,14 +101,7 @@ const probeRows = 64
 
 // Run reports what probes read.
 func (o Probe) Run(ctx context.Context, m *Model) (*Report, error) {
-	if !o.Texts.given() && m.Text != nil {
-		text, err := m.Text(ctx, nil, 0)
-		if err := cmp.Or(ctx.Err(), err); err != nil {
-			return nil, check.Value("rows", "a model with a validation text, or prompts", err)
-		}
-		o.Rows = min(probeRows, len(text)/m.Spec.Seq)
-	}
-	rows, note, err := o.Texts.Read(ctx, m, nil)
+	rows, note, err := o.Texts.orRows(ctx, m, probeRows)
 	if err != nil {
 		return nil, err
 	}

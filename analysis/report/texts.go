@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -17,6 +18,18 @@ type Texts struct {
 
 // given tells whether a text is chosen.
 func (o Texts) given() bool { return o.Rows > 0 || len(o.Data) > 0 || o.Prompts != nil }
+
+// orRows does what Read does, by default of at most n rows of validation text.
+func (o Texts) orRows(ctx context.Context, m *Model, n int) (rows []corpus.Row, note string, err error) {
+	if !o.given() && m.Text != nil {
+		text, err := m.Text(ctx, nil, 0)
+		if err := cmp.Or(ctx.Err(), err); err != nil {
+			return nil, "", check.Value("rows", "a model with a validation text, or prompts", err)
+		}
+		o.Rows = min(n, len(text)/m.Spec.Seq)
+	}
+	return o.Read(ctx, m, nil)
+}
 
 // Read returns the rows of the text that is chosen, with a note; none if no text is chosen. A
 // prompt is a document, and so is what the token that begins documents begins.

@@ -7,6 +7,9 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
+// SAE returns the command that trains sparse autoencoders.
+func SAE(zoo models.Zoo) commandline.Command { return command(zoo, report.SAE{}, nil) }
+
 // Suite returns the analyses, as commands on models of the designs in a zoo, which may bring
 // analyses of its own.
 func Suite(zoo models.Zoo) commandline.Suite {
@@ -26,5 +29,6 @@ func Suite(zoo models.Zoo) commandline.Suite {
 	for _, a := range all {
 		s.Commands = append(s.Commands, command(zoo, a, err))
 	}
+	s.Commands = append(s.Commands, command(zoo, report.Features{}, err)) // of a folder, which an explorer does not name
 	return s
 }

@@ -71,11 +71,11 @@ func quick(name string) []string {
 	}[name]
 }
 
-// ofModels are the names of all commands that look at a model.
+// ofModels are the names of all commands that look at a model alone.
 func ofModels() []string {
 	var names []string
 	for _, c := range Suite(models.Standard()).Commands {
-		if c.Name != "theory" {
+		if c.Name != "theory" && c.Name != "features" {
 			names = append(names, c.Name)
 		}
 	}

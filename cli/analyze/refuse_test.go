@@ -83,7 +83,7 @@ func TestRefuses(t *testing.T) {
 		{"patch -checkpoint # -prompts " + file, "-prompts: " + file + ": want a pair of prompts on each line, got nothing"},
 		{"patch -checkpoint # -prompts ../../go.mod", "-prompts: ../../go.mod:1: want a prompt, a tab and a corrupt prompt"},
 		{"patch -checkpoint # -prompts " + pairs, "-prompts: " + pairs + `:2: want an object with texts "prompt" and "corrupt"`},
-		{"patch -checkpoint # -method gradient", `-method: want one of activation, attribution, got "gradient"`},
+		{"patch -checkpoint # -method gradient", `-method: want one of activation, attribution, integrated, got "gradient"`},
 		{"attribute -checkpoint # -prompts ../../go.mod -target abc", "-prompts: prompt 1: target: want one token, got "},
 		{"steer -checkpoint #", "-toward: want a text, got none"},
 		{"steer -checkpoint # -toward a -name blocks.9", "want one of "},

@@ -28,7 +28,7 @@ var flagNames = map[string]string{
 	"rotation":   "prompt ids bos seeds seed steps",
 	"subspaces":  "",
 	"ablate":     "prompt ids bos token target against rows with restore blocks names at top prompts",
-	"patch":      "prompt ids bos corrupt corrupt-ids method names token target against top prompts",
+	"patch":      "prompt ids bos corrupt corrupt-ids method points to at names token target against top prompts",
 	"paths":      "prompt ids bos rows heads prompts",
 	"memory":     "prompt ids bos seeds seed",
 	"mixing":     "prompt ids bos seed",
@@ -36,6 +36,7 @@ var flagNames = map[string]string{
 	"steer":      "prompt ids bos toward away name at scale relative tokens temperature seed",
 	"export":     "prompt ids bos rows data prompts names safetensors npy shard-mb",
 	"theory":     "config seed",
+	"features":   "rows data prompts sae name top examples",
 }
 
 // TestFlagsAreTheOptions: every flag is a field of a struct, with a help of its own; no name stands

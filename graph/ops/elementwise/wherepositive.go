@@ -43,3 +43,15 @@ func (k wherePositive) Run(c *graph.Call) {
 func runWherePositive[T kernel.Float](_ wherePositive, c graph.CallOf[T]) {
 	graph.State[kernel.WherePositive[T]](c).Run(c.Pool(), c.Out(), c.In(0), c.In(1))
 }
+
+// detach passes its input on without a gradient.
+type detach struct{ graph.NoGradient }
+
+// Detach returns x's values as given ones: no gradient passes. It runs on the CPU alone.
+func Detach(b *graph.Builder, x *gorgonia.Node) *gorgonia.Node { return b.Apply(detach{}, x) }
+
+func (detach) String() string { return "Detach" }
+
+func (k detach) Run(c *graph.Call) { graph.Dispatch(c, k, runDetach, runDetach) }
+
+func runDetach[T kernel.Float](_ detach, c graph.CallOf[T]) { copy(c.Out(), c.In(0)) }

@@ -1,0 +1,118 @@
+package report
+
+import (
+	"context"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/corpus"
+	"github.com/residua-go/residua/analysis/sae"
+	"github.com/residua-go/residua/figure"
+)
+
+// Quality says how well an SAE does on a text.
+type Quality struct {
+	sae.Config
+	Tokens    int     `json:"tokens"`
+	Explained float64 `json:"explained_variance"` // 1 - |want - y|^2 / |want - its mean|^2, over tokens
+	Active    float64 `json:"active"`             // features of a token, on average
+	Dead      int     `json:"dead"`               // features that no token has
+	Loss      float64 `json:"loss"`               // of the next token, nats
+	Replaced  float64 `json:"loss_replaced"`      // with y instead of the activation
+	Ablated   float64 `json:"loss_ablated"`       // with 0 instead of it
+	Recovered float64 `json:"loss_recovered"`     // (Ablated - Replaced) / (Ablated - Loss)
+}
+
+// measure runs a model and an SAE on the rows that are as long as the longest; each is told the
+// features [tokens, Features] of a row. It returns what the activation that is computed is, too.
+func measure(ctx context.Context, m *Model, s *sae.SAE, rows []corpus.Row, each func(row corpus.Row, features []float64)) (*Quality, cache.Activation, error) {
+	var of cache.Activation
+	seq := 0
+	for _, row := range rows {
+		seq = max(seq, len(row.IDs))
+	}
+	names := s.Names()
+	to := names[len(names)-1]
+	r, err := cache.New(m.Store, m.Spec, cache.Options{Names: names, Seq: seq})
+	if err != nil {
+		return nil, of, err
+	}
+	defer r.Close()
+	encoder, err := s.Open(seq)
+	if err != nil {
+		return nil, of, err
+	}
+	defer encoder.Close()
+	q, alive := &Quality{Config: s.Config}, make([]bool, s.Features)
+	mean, square, rest, counted := make([]float64, s.Out), 0.0, 0.0, 0.0
+	for i, row := range rows {
+		if len(row.IDs) < seq {
+			continue
+		}
+		run, err := r.Run(row.IDs)
+		if err != nil {
+			return nil, of, err
+		}
+		x, _ := run.Get(names[0]) // which are kept
+		of, _ = run.Get(to)
+		if len(of.Values) != seq*s.Out {
+			return nil, of, check.Valuef(to, len(of.Values)/seq, "an activation of %d entries a token", s.Out)
+		}
+		features, y, err := encoder.Run(x.Values)
+		if err != nil {
+			return nil, of, err
+		}
+		q.Tokens, counted = q.Tokens+seq, counted+1
+		for j, v := range of.Values {
+			mean[j%s.Out] += v
+			square += v * v
+			rest += (v - y[j]) * (v - y[j])
+		}
+		for j, f := range features {
+			if f > 0 {
+				alive[j%s.Features] = true
+				q.Active++
+			}
+		}
+		q.Loss += run.NextTokenLoss()
+		for sum, change := range map[*float64]cache.Intervention{&q.Replaced: cache.Set(to, nil, y), &q.Ablated: cache.Ablate(to, nil)} {
+			loss, err := r.Loss(row.IDs, change)
+			if err != nil {
+				return nil, of, err
+			}
+			*sum += loss
+		}
+		if each(row, features); ctx.Err() != nil {
+			return nil, of, ctx.Err()
+		}
+		m.done(i+1, len(rows))
+	}
+	tokens := float64(q.Tokens)
+	q.Explained = 1 - rest/(square-floats.Dot(mean, mean)/tokens)
+	q.Active, q.Loss, q.Replaced, q.Ablated = q.Active/tokens, q.Loss/counted, q.Replaced/counted, q.Ablated/counted
+	q.Recovered = (q.Ablated - q.Replaced) / (q.Ablated - q.Loss)
+	for _, is := range alive {
+		if !is {
+			q.Dead++
+		}
+	}
+	return q, of, nil
+}
+
+// Table shows the quality.
+func (q *Quality) Table() figure.Table {
+	t := figure.NewTable(string(q.Architecture)+" of "+q.Metadata.Name+", over "+figure.Thousands(int64(q.Tokens))+" tokens", "lr", "what", "is")
+	t.Note = "explained variance: 1 minus the squared error as a share of the squared distance from the mean. dead: features that no token of these has.\n" +
+		"loss recovered: of what setting the activation to 0 costs, the share that what the autoencoder makes of it does not cost."
+	t.Row("features", q.Features)
+	t.Row("dead", q.Dead)
+	t.Row("active features a token", q.Active)
+	t.Row("explained variance", q.Explained)
+	t.Row("loss, nats a token", q.Loss)
+	t.Row("with what it makes of the activation", q.Replaced)
+	t.Row("with 0 in its place", q.Ablated)
+	t.Row("loss recovered", q.Recovered)
+	return t
+}
