@@ -1,6 +1,6 @@
 // Package cli is a complete program for a zoo of models, with the commands prepare, train, eval,
-// generate, serve, models, compare, report, tour, experiment, convert, sae, bench, analyze and new. It
-// is meant for those who add a residual stream of their own:
+// generate, serve, models, compare, report, tour, experiment, convert, sae, bench, analyze and new.
+// It is meant for those who add a residual stream of their own:
 //
 //	zoo := models.Standard().With(MyDesign{}, presets...)
 //	os.Exit(cli.Main(zoo, os.Args[1:], os.Stdout, os.Stderr))

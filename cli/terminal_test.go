@@ -104,6 +104,7 @@ func everyCommand(t *testing.T, h workspace) {
 		"tour":       {{"-h"}}, // takes a minute
 		"report":     {{"run", "-out", "report.html"}, {"-h"}},
 		"experiment": {{"-plan", "tiny-experiment.yaml"}, {"tiny-experiment.yaml"}, {"-report", "tiny-experiment.yaml"}, {"-keys"}, {"-h"}},
+		"sae":        {{"-checkpoint", "run", "-sae", "sae", "-rows", "12", "-features", "20", "-k", "2", "-batch", "16"}, {"-h"}},
 		"convert":    {{"-checkpoint", "run", "-format", "huggingface", "-out", "converted"}, {"-h"}},
 		"bench":      {{"zoo", "-models", "quickstart-transformer", "-shapes", "byte", "-batch", "1", "-seq", "16", "-steps", "1", "-rounds", "1"}, {"-h"}},
 		"new":        {{"stream", "decay", "-source", source}, {"-h"}},

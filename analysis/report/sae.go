@@ -28,7 +28,7 @@ type SAE struct {
 
 const (
 	saeRows   = 1000 // read by default
-	heldOut   = 10   // one row in so many is not trained on
+	heldOut   = 10   // of that many rows one is not trained on
 	stateFile = "training.safetensors"
 )
 

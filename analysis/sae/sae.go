@@ -92,7 +92,7 @@ func (c Config) shapes() []graph.ParamSpec {
 	return all
 }
 
-// nodes are those of an SAE in a graph.
+// nodes are an SAE's in a graph.
 type nodes struct {
 	params              map[string]*gorgonia.Node
 	before, features, y *gorgonia.Node // before: what decides which features there are
@@ -220,5 +220,9 @@ func (s *SAE) normalise() (lengths []float32) {
 
 // Direction returns what a feature adds to y: its row of W_dec.
 func (s *SAE) Direction(feature int) []float64 {
-	return s.values("W_dec")[feature*s.Out:][:s.Out]
+	row := make([]float64, s.Out)
+	for i, v := range s.Store.Param("W_dec").Value.Float32s()[feature*s.Out:][:s.Out] {
+		row[i] = float64(v)
+	}
+	return row
 }

@@ -144,10 +144,11 @@ func (t *trainer) open(steps int) (err error) {
 	return err
 }
 
-// loss is the squared error, and what keeps features few and alive: of TopK, 1/32 of the squared
-// error of what the largest dead features, positive or not, make of the error that is left (Gao et
-// al. 2024, section 2.4); of others, the sum of features, for a gated SAE before the gate, which must also compute
-// the output alone, with a decoder that it does not change (arXiv 2404.16014, equation 8).
+// loss is the squared error, and what keeps features few and alive. Of TopK this is 1/32 of the
+// squared error of what the largest dead features, positive or not, make of the error that is left
+// (Gao et al. 2024, section 2.4); of others, the sum of features. A gated SAE's is before the gate,
+// from which it must also compute the output alone, with a decoder that it does not change (arXiv
+// 2404.16014, equation 8).
 func (o Options) loss(c Config, b *graph.Builder, n nodes, want *gorgonia.Node) *gorgonia.Node {
 	total := loss.SquaredError(b, n.y, want)
 	tokens := float64(want.Shape()[0])

@@ -18,8 +18,7 @@ const (
 	plantedRow                 = 32
 )
 
-// planted are activations that are sums of two of 20 directions, about a mean; want is a rotation of
-// them if the directions differ.
+// planted are activations that are sums of two of 20 directions, about a mean.
 func planted(rows int) (d Data, directions [][]float64) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	for range plantedFeatures {

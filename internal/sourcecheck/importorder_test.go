@@ -74,25 +74,26 @@ var allowed = map[string][]string{
 	"cli/generate":      commandImports("generate/chat"),
 	"cli/convert":       commandImports(),
 	"cli/models":        commandImports(),
-	"cli/serve":         commandImports("generate/chat", "serve", "explore", "analysis", "analysis/memory", "analysis/numerics", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/report", "analysis/theory"),
-	"cli/analyze":       commandImports("analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/report", "analysis/theory"),
+	"cli/serve":         commandImports("generate/chat", "serve", "explore", "analysis", "analysis/memory", "analysis/numerics", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/theory"),
+	"cli/analyze":       commandImports("analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/theory"),
 	"cli/create":        commandImports(),
 	"cli/compare":       commandImports("experiment", "experiment/bench", "analysis/page"),
 	"cli/experiment":    commandImports("experiment", "experiment/bench", "analysis/page"),
-	"cli/tour":          commandImports("data/formats", "experiment", "experiment/bench", "cli/report", "analysis", "analysis/memory", "analysis/numerics", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/report", "analysis/theory"),
+	"cli/tour":          commandImports("data/formats", "experiment", "experiment/bench", "cli/report", "analysis", "analysis/memory", "analysis/numerics", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/theory"),
 	"cli/report":        commandImports("experiment", "experiment/bench", "analysis/page"),
-	"cli":               commandImports("generate/chat", "distributed/mpi", "data/formats", "cli/prepare", "cli/experiment", "eval/tasks", "experiment/bench", "cli/bench", "experiment", "cli/compare", "cli/report", "cli/tour", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/report", "analysis/theory", "cli/train", "cli/eval", "cli/generate", "cli/convert", "cli/create", "cli/models", "serve", "explore", "cli/serve", "cli/analyze"),
+	"cli":               commandImports("generate/chat", "distributed/mpi", "data/formats", "cli/prepare", "cli/experiment", "eval/tasks", "experiment/bench", "cli/bench", "experiment", "cli/compare", "cli/report", "cli/tour", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/theory", "cli/train", "cli/eval", "cli/generate", "cli/convert", "cli/create", "cli/models", "serve", "explore", "cli/serve", "cli/analyze"),
 
 	"experiment":          experimentImports("experiment/bench"),
 	"experiment/bench":    {"distributed", "trainer/learner", "pretrained", "eval", "runconfig", "generate/chat", "configs", "generate", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint", "optim", "figure"},
 	"experiment/gpucheck": experimentImports("experiment/bench"),
 
-	"explore": {"analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/report", "analysis/blocks", "analysis/mixing", "analysis/theory", "distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"explore": {"analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/blocks", "analysis/mixing", "analysis/theory", "distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
 	"analysis/theory": {"analysis/numerics", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis/corpus": {"analysis/cache", "analysis/check", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis/probe":  {"analysis/numerics", "analysis/check"},
-	"analysis/report": {"analysis/corpus", "analysis/probe", "analysis/blocks", "pretrained", "eval", "runconfig", "generate/chat", "configs", "generate", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "distributed", "trainer/learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"analysis/sae":    {"analysis/check", "checkpoint", "optim", "graph", "graph/kernel", "graph/cuda"},
+	"analysis/report": {"analysis/corpus", "analysis/probe", "analysis/sae", "analysis/blocks", "pretrained", "eval", "runconfig", "generate/chat", "configs", "generate", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "distributed", "trainer/learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 }
 
 // commandImports returns what every command may import, followed by others.
