@@ -25,7 +25,7 @@ type Options struct {
 	Architecture Architecture `yaml:"architecture" default:"topk" choices:"topk, gated, transcoder, skip_transcoder" help:"train an <A>"`
 	Features     int          `yaml:"features" min:"0" max:"10000000" help:"learn <N> features; 0: twice as many as a token's activation has entries"`
 	K            int          `yaml:"k" default:"32" min:"1" max:"100000" help:"topk: give each token at most <N> features"`
-	Sparsity     float64      `yaml:"sparsity" default:"0.1" min:"0" help:"not topk: add <W> times the sum of a token's features to the loss, a share of the variance"`
+	Sparsity     float64      `yaml:"sparsity" default:"0.1" min:"0" help:"not topk: add <W> times the sum of a token's features to the loss"`
 	Rate         float64      `yaml:"rate" default:"0.001" min:"1e-9" max:"1" help:"train at peak rate <R>, of Adam; it falls to 0 over the last fifth"`
 	Batch        int          `yaml:"batch" default:"1024" min:"1" max:"1000000" help:"take a step for each <N> tokens"`
 	Passes       int          `yaml:"passes" default:"1" min:"1" max:"1000000" help:"read the text <N> times"`
