@@ -48,7 +48,8 @@ func (w window) wait(expression string) {
 func (w window) press(selector string, index int) {
 	w.t.Helper()
 	var place [2]int
-	w.ask(`const e = document.querySelectorAll(arguments[0])[arguments[1]];
+	w.ask(`if (document.getElementById("status").textContent.startsWith("Looked")) document.getElementById("status").textContent = "";
+		const e = document.querySelectorAll(arguments[0])[arguments[1]];
 		e.scrollIntoView({block: "center"});
 		const b = e.getBoundingClientRect();
 		return [Math.round(b.left + b.width / 2), Math.round(b.top + b.height / 2)]`, &place, selector, index)
@@ -81,12 +82,12 @@ func (c client) serve() string {
 	return server.URL + "/"
 }
 
-// start opens the page, which runs its first prompt by itself.
+// start opens the page, which runs its first prompt and looks at the token after it by itself.
 func (w window) start(address string) {
 	w.t.Helper()
 	require.NoError(w.t, w.Navigate(address))
 	w.wait(`document.getElementById("site").length > 0`)
-	w.wait(done)
+	w.wait(looked)
 }
 
 const (
@@ -167,7 +168,7 @@ func (w window) checkAddress(address string) {
 
 	require.NoError(w.t, w.Navigate("about:blank"))
 	require.NoError(w.t, w.Navigate(address+`#tokens=2&changes=[{"activation":3}]&chosen={"run":`))
-	w.wait(done)
+	w.wait(looked)
 	assert.Equal(w.t, "0", w.text(`document.querySelectorAll("#change-list li").length`), "what is no change is passed over")
 }
 
@@ -185,6 +186,9 @@ func texts(t *testing.T) client {
 }
 
 func (w window) checkText() {
+	const chosen = `[...document.querySelectorAll(".run .token")].findIndex((e) => e.getAttribute("aria-pressed") === "true")`
+	assert.Equal(w.t, w.text(`document.querySelectorAll(".token.prompt").length`), w.text(chosen), "the first token after the prompt is chosen")
+	assert.Contains(w.t, w.text(`document.querySelector("#detail h2").textContent`), " after n (token ")
 	assert.Equal(w.t, "1", w.text(`document.querySelectorAll(".run").length`))
 	assert.Equal(w.t, "BOS⇥if␣err␣!=␣nil␣{⏎⇥⇥return", w.text(`[...document.querySelectorAll(".token.prompt")].map((e) => e.textContent).join("")`))
 	assert.Equal(w.t, "24", w.text(`document.querySelectorAll(".run .token:not(.prompt):not(.next)").length`))

@@ -9,7 +9,7 @@ function writeAddress() {
   for (const id of kept) if (byID(id).value !== byID(id).defaultValue) parts.set(id, byID(id).value);
   if (byID("bos").checked !== state.model.bos) parts.set("bos", byID("bos").checked ? "1" : "0");
   if (state.changes.length) parts.set("changes", JSON.stringify(state.changes));
-  if (state.chosen) parts.set("chosen", JSON.stringify(state.chosen));
+  if (state.chosen && !state.chosen.byDefault) parts.set("chosen", JSON.stringify(state.chosen));
   const text = parts.toString();
   history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
 }

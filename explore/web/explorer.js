@@ -98,7 +98,11 @@ async function begin() {
   fillSites();
   showChanges();
   fillAnalyses().catch((error) => say(error.message, true));
-  run();
+  await run();
+  const said = state.runs.untouched?.findIndex((t) => !t.prompt); // the first token that the model adds
+  if (state.chosen || !(said > 0) || !byID("stop").hidden) return;
+  state.chosen = { run: "untouched", position: said, byDefault: true };
+  rechoose();
 }
 
 byID("form").addEventListener("submit", (event) => {
