@@ -22,7 +22,7 @@ type Patch struct {
 	Corrupt    string   `yaml:"corrupt" help:"patch into the run on <TEXT>, of as many tokens as -prompt; without both, on another form of the default prompt"`
 	CorruptIDs data.IDs `yaml:"corrupt_ids" help:"patch into the run on token ids <1,2,3>, as many as -ids"`
 	// Method is PatchActivation where it is "".
-	Method   PatchMethod `yaml:"method" default:"activation" choices:"activation, attribution, integrated" help:"find effects by <M>: runs, a gradient, several"`
+	Method   PatchMethod `yaml:"method" default:"activation" choices:"activation, attribution, integrated"`
 	Points   int         `yaml:"points" default:"32" min:"2" max:"100000" help:"with -method integrated: take <N> gradients of each activation"` // 0: 32
 	To       string      `yaml:"to" help:"patch heads on the way to activation <NAME> alone, such as blocks.2.attention.q or logits (path patching)"`
 	At       cache.At    `yaml:"at" help:"with -to: the way to the entries <AXIS=N,...> alone, such as head=3"`
@@ -32,6 +32,11 @@ type Patch struct {
 	// Pairs replace Prompt and Corrupt. The effects of heads, and of the stream at the measured
 	// token and at the first token that differs, are averaged over the pairs.
 	Pairs PatchPairs `yaml:"prompts" help:"average over pairs of prompts in <FILE>: lines of prompt, tab, corrupt; or .jsonl of prompt, corrupt, target, against"`
+}
+
+// Help returns the help text that is too long for a tag.
+func (Patch) Help() map[string]string {
+	return map[string]string{"method": "find effects by <M>: runs (activation), a gradient (attribution), or -points gradients between the two runs (integrated)"}
 }
 
 // Name is patch.

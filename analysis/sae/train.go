@@ -22,7 +22,7 @@ import (
 // Options say how an SAE is trained.
 type Options struct {
 	// Architecture is TopK where it is "".
-	Architecture Architecture `yaml:"architecture" default:"topk" choices:"topk, gated, transcoder, skip_transcoder" help:"train an <A>"`
+	Architecture Architecture `yaml:"architecture" default:"topk" choices:"topk, gated, transcoder, skip_transcoder"`
 	Features     int          `yaml:"features" min:"0" max:"10000000" help:"learn <N> features; 0: twice as many as a token's activation has entries"`
 	K            int          `yaml:"k" default:"32" min:"1" max:"100000" help:"topk: give each token at most <N> features"`
 	Sparsity     float64      `yaml:"sparsity" default:"0.1" min:"0" help:"not topk: add <W> times the sum of a token's features to the loss"`
@@ -30,6 +30,11 @@ type Options struct {
 	Batch        int          `yaml:"batch" default:"1024" min:"1" max:"1000000" help:"take a step for each <N> tokens"`
 	Passes       int          `yaml:"passes" default:"1" min:"1" max:"1000000" help:"read the text <N> times"`
 	Seed         uint64       `yaml:"seed" default:"1" help:"seed the parameters and the order of tokens with <N>"`
+}
+
+// Help returns the help text that is too long for a tag.
+func (Options) Help() map[string]string {
+	return map[string]string{"architecture": "train <A>: topk, gated, or transcoder or skip_transcoder, which compute activation -to from -name"}
 }
 
 const (
