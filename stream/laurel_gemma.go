@@ -74,13 +74,14 @@ func newGemma(b *graph.Builder, c LaurelConfig) *gemma {
 // Write adds the normalised y and, at an attention, the normalised input and the map of it, and
 // divides the sum by sqrt 2.
 func (g *gemma) Write(s State, at Site, from Reading, y *gorgonia.Node) State {
-	h := s.(VectorState).H
+	state := s.(VectorState)
+	h := state.H
 	if at.Sublayer == FeedForward {
-		return VectorState{H: g.Hook(at, ".stream", g.b.Add(h, g.post(at, y)))}
+		return state.with(g.Hook(at, ".stream", g.b.Add(h, g.post(at, y))))
 	}
 	low, n := g.low[at.Block], from.Normal
 	m := low.norm.Forward(g.Hook(at, lowSuffix, mapped(g.b, mapped(g.b, n, low.left, nil), low.right, nil))) // [T, D]
-	return VectorState{H: g.Hook(at, ".stream", elementwise.Scale(g.b, g.b.Add(h, g.post(at, y), n, m), gemmaScale))}
+	return state.with(g.Hook(at, ".stream", elementwise.Scale(g.b, g.b.Add(h, g.post(at, y), n, m), gemmaScale)))
 }
 
 // post normalises a sublayer's output.
@@ -102,35 +103,47 @@ func (g *gemma) Form(at Site) Form {
 	return f
 }
 
-// Carry keeps x and, at an attention, below it Norm(x) at the scale of the run; it adds both and
-// the normalised result of the map.
+// Carry carries x from site to site.
 func (g *gemma) Carry(f *Frozen) {
 	one := linear.Identity(g.c.D)
-	read := "embedding.out"
+	read := embeddingHook
 	g.CarrySites(f, one, func(at Site) {
-		f.Read(at.Name(), one, g.After(at))
-		factor := 1.
-		if at.Sublayer == Attention {
-			g.carryAttention(f, at, read)
-			factor = gemmaScale
-		}
-		post, _ := g.normOf(f, g.posts[at.Index], at.Name()+".write")
-		f.Write(at.Name(), linear.Chain{linear.Rows(g.c.D, []float64{factor}), post})
+		g.carrySite(f, at, 1, read)
 		read = at.Name() + ".stream"
 	})
 	g.CarryEnd(f, one)
 }
 
+// carrySite adds a site that reads and writes x, the first of the given number of rows, which a
+// hook recorded. An attention keeps below the rows Norm(x) at the scale of the run; it adds both
+// and the normalised result of the map.
+func (g *gemma) carrySite(f *Frozen, at Site, rows int, read string) {
+	x := firstOf(rows, g.c.D)
+	f.Read(at.Name(), x, g.After(at))
+	factor := 1.
+	if at.Sublayer == Attention {
+		g.carryAttention(f, at, rows, read)
+		factor = gemmaScale
+	}
+	post, _ := g.normOf(f, g.posts[at.Index], at.Name()+".write")
+	f.Write(at.Name(), linear.Chain{linear.Rows(g.c.D, []float64{factor}), post, transposed(x)})
+}
+
 // carryAttention computes n from x, which a hook recorded, and the next x from both.
-func (g *gemma) carryAttention(f *Frozen, at Site, read string) {
+func (g *gemma) carryAttention(f *Frozen, at Site, rows int, read string) {
 	d, low := g.c.D, g.low[at.Block]
 	norm, bias := g.normOf(f, g.attention[at.Block].norm, read)
-	f.Step(linear.Stack{linear.Identity(d), norm})
+	f.Step(linear.Stack{linear.Identity(rows * d), linear.Chain{firstOf(rows, d), norm}})
 	if bias != nil {
-		f.Add(append(make([]float64, d), bias...))
+		f.Add(append(make([]float64, rows*d), bias...))
 	}
 	after, _ := g.normOf(f, low.norm, at.Name()+lowSuffix)
-	x, n := linear.Row(2, 0, d), linear.Row(2, 1, d)
-	f.Step(linear.Chain{linear.Stack{x, n, linear.Chain{n, g.matrix(low.left), g.matrix(low.right), after}},
-		linear.Rows(d, []float64{gemmaScale, gemmaScale, gemmaScale})})
+	row := func(i int) linear.Map { return linear.Row(rows+1, i, d) }
+	n := row(rows)
+	next := linear.Stack{linear.Chain{linear.Stack{row(0), n, linear.Chain{n, g.matrix(low.left), g.matrix(low.right), after}},
+		linear.Rows(d, []float64{gemmaScale, gemmaScale, gemmaScale})}}
+	for i := 1; i < rows; i++ {
+		next = append(next, row(i))
+	}
+	f.Step(next)
 }

@@ -326,6 +326,12 @@ var modules = []module{
 		{name: "lstm_output_grad_bf16", params: []int{8, 8, 8, 8, 8, 8, 8}, threads: 256, shared: 0},
 		{name: "lstm_cell_grad_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8}, threads: 256, shared: 0},
 	}},
+	{name: "matchsize", entries: []entry{
+		{name: "match_size_f32", params: []int{8, 8, 8, 4, 4, 4}, threads: 256, shared: 0},
+		{name: "match_size_grad_f32", params: []int{8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256, shared: 0},
+		{name: "match_size_bf16", params: []int{8, 8, 8, 4, 4, 4}, threads: 256, shared: 0},
+		{name: "match_size_grad_bf16", params: []int{8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256, shared: 0},
+	}},
 	{name: "mix", entries: []entry{
 		{name: "mix_read1_f32", params: []int{8, 8, 8, 8, 4, 4, 4, 4, 4}, threads: 256, shared: 0},
 		{name: "mix_read1_bf16", params: []int{8, 8, 8, 8, 4, 4, 4, 4, 4}, threads: 256, shared: 0},

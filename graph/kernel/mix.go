@@ -7,7 +7,7 @@ type MixParams struct {
 	M      int  // m, rows that a sublayer reads and writes
 	D      int  // d, elements in a row
 	Shared bool // one C for all tokens instead of one for each token
-	Row    int  // columns of C: 2M, or M for reads alone, if rows are carried as they are; 0: 2M + N
+	Row    int  // columns of C: 2M, or M for a read or a write alone, if rows are carried as they are; 0: 2M + N
 }
 
 // Columns returns the number of columns of C: those of down, carry and up'.

@@ -9,10 +9,10 @@ import (
 
 // cases returns the test cases of all ops of this package.
 func cases() []optest.Case {
-	return slices.Concat(normCases(), normLinearCases())
+	return slices.Concat(normCases(), normLinearCases(), matchSizeCases())
 }
 
 // TestOps checks what holds for every op.
 func TestOps(t *testing.T) {
-	optest.Run(t, cases(), "normGrad", "normLinearGrad")
+	optest.Run(t, cases(), "normGrad", "normLinearGrad", "matchSizeGrad")
 }
