@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -45,14 +44,13 @@ func (c AltUpConfig) Defaults() Design {
 	return c
 }
 
-// Check returns an error unless there is at least one stream, and at most 64.
+// Check returns an error unless there are 2 to 64 streams, and the rank is not negative.
 func (c AltUpConfig) Check() error {
-	if err := cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N)); err != nil {
+	switch err := c.Vectors.Check(); {
+	case err != nil:
 		return err
-	}
-	switch {
-	case c.N > maxAltUpStreams:
-		return layers.Setting("n", "want at most %d, got %d", maxAltUpStreams, c.N)
+	case c.N < 2 || c.N > maxAltUpStreams:
+		return layers.Setting("n", "want 2 to %d, got %d", maxAltUpStreams, c.N)
 	case c.LaurelRank < 0:
 		return layers.Setting("laurel_rank", "want >= 0, got %d", c.LaurelRank)
 	}
@@ -76,7 +74,8 @@ func (c AltUpConfig) laurel() LaurelConfig {
 }
 
 // Cost adds to the stream that blocks update the projections of the others, and each block's routes,
-// prediction and correction.
+// prediction and correction. A block keeps the streams, the first of them, P_0, h - P_0 and what
+// lies between the maps of a route; the ends keep the products, and each stream for the last ones.
 func (c AltUpConfig) Cost() layers.Cost {
 	inner := c.Vectors.Cost()
 	if c.LaurelRank > 0 {
@@ -84,8 +83,9 @@ func (c AltUpConfig) Cost() layers.Cost {
 	}
 	d, _, blocks := c.counts()
 	n := float64(c.N)
-	ends := layers.LinearCost(d, d, false).Times(2 * (n - 1))
-	block := layers.Cost{Parameters: d + d*n + n*n*n + n*n, FLOPs: 2*(2*d*n) + 2*n*n*n + 2*n*n + 2*n*n*d + 2*n*d}
+	ends := layers.LinearCost(d, d, false).Times(2 * (n - 1)).Plus(layers.ActivationCost((3*n - 1) * d))
+	block := layers.Cost{Parameters: d + d*n + n*n*n + n*n, FLOPs: 2*(2*d*n) + 2*n*n*n + 2*n*n + 2*n*n*d + 2*n*d,
+		Activations: n*d + 3*d + 5*n + n*n}
 	return inner.Plus(ends, block.Times(blocks))
 }
 
@@ -224,13 +224,15 @@ func (s *altUp) End(state State) *gorgonia.Node {
 	return s.b.Hook(altUpOut, elementwise.Scale(s.b, s.b.Add(all...), 1/float64(s.config.N)), "feature") // [T, D]
 }
 
-// Form describes the stream that the block updates.
+// Form describes the stream that the block updates, which a block's attention reads from all
+// streams.
 func (s *altUp) Form(at Site) Form {
 	f, p := s.inner.(FormDescriber).Form(at), s.blocks[at.Block]
 	if at.Sublayer == Attention {
 		f.Source += "; " + s.config.Card().Source
-		f.Beyond = append(f.Beyond, Term{"before a block: h is the first of n streams, to which a mix of all is added; after it all get what the block has added to h, each times a factor",
-			nodeNames(p.gain, p.router, p.predict, p.correct)})
+		f.Down = Dependent.coefficient(1, s.config.N, "1 x n", Start{Text: "1 at the first of n streams, about 0 at the others"}, p.gain, p.router, p.predict)
+		f.Res = f.Down
+		f.Beyond = append(f.Beyond, Term{"after the block each stream gets what the block has added to the first, times a factor", nodeNames(p.gain, p.router, p.correct)})
 	}
 	return f
 }
