@@ -60,10 +60,10 @@ func (c AltUpConfig) Check() error {
 // maxAltUpStreams bounds the maps of predictions, which have N^3 weights.
 const maxAltUpStreams = 64
 
-// Shape returns the shape of N streams. A block keeps what was predicted and the stream that it
-// updates, before and after.
+// Shape returns the shape of the stream that blocks update. Besides it they keep what was predicted
+// of all N, the first of them twice.
 func (c AltUpConfig) Shape() Shape {
-	s := c.shape(c.N * c.D)
+	s := c.shape(c.D)
 	s.Kept = (c.N + 2) * c.D
 	return s
 }
@@ -153,7 +153,7 @@ const (
 	altUpActive  = ".active" // P_0
 	altUpPredict = ".predict" + coefficientsHook
 	altUpCorrect = ".correct" + coefficientsHook
-	altUpStreams = ".stream"
+	altUpStreams = ".out"      // X after the block
 	altUpOut     = "altup.out" // what the last norm reads
 	productHook  = ".product"
 )
@@ -165,13 +165,12 @@ func (s *altUp) project(x, w, like *gorgonia.Node) *gorgonia.Node {
 
 // Embed makes the streams and predicts what the first block reads.
 func (s *altUp) Embed(t Tokens) State {
-	x := s.lookUp(t) // [T, D]
+	x := s.embed(t) // [T, D]
 	all := gorgonia.Nodes{x}
 	for _, w := range s.in {
 		all = append(all, s.project(x, w, x))
 	}
-	streams := shape.Reshape(s.b, shape.Concat(s.b, all...), s.config.N, s.c.D)
-	return s.predict(s.b.Hook(embeddingHook, streams, "row", "feature"), 0)
+	return s.predict(shape.Reshape(s.b, shape.Concat(s.b, all...), s.config.N, s.c.D), 0)
 }
 
 // stream returns X_j [T, D] of x [T, n, D].
@@ -193,6 +192,11 @@ func (s *altUp) predict(x *gorgonia.Node, block int) State {
 	p := mix.Write(s.b, x, x, s.route(block, s.stream(x, 0), s.blocks[block].predict, nil, altUpPredict, n, n), n) // [T, n, D]
 	first := s.b.Hook(altUpName(block)+altUpActive, s.stream(p, 0), "feature")                                     // [T, D]
 	return VectorState{first, gorgonia.Nodes{p, first}}
+}
+
+// Read reads the stream that the block updates.
+func (s *altUp) Read(state State, at Site) (*gorgonia.Node, Link) {
+	return s.Hook(at, ".read", state.(VectorState).H), nil
 }
 
 // Write writes to the stream that the block updates.

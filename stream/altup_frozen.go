@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph/kernel"
@@ -20,18 +21,15 @@ func (s *altUp) Carry(f *Frozen) {
 	n, d := s.config.N, s.c.D
 	tables := linear.Stack{linear.Identity(d)}
 	for _, w := range s.in {
-		tables = append(tables, s.sized(f, w, embeddingHook))
+		tables = append(tables, s.sized(f, w, embeddingHook, 1))
 	}
-	read := ""
 	s.CarrySites(f, tables, func(at Site) {
 		sites, name := s.Sites(at.Block), altUpName(at.Block)
 		if at == sites[0] {
 			s.carryPredict(f, name)
-			read = name + altUpActive
 		}
 		if g, ok := s.inner.(*gemma); ok {
-			g.carrySite(f, at, n+1, read)
-			read = at.Name() + ".stream"
+			g.carrySite(f, at, n+1, at.Name()+".read")
 		} else {
 			s.carrySite(f, at, n+1)
 		}
@@ -42,7 +40,7 @@ func (s *altUp) Carry(f *Frozen) {
 	last := altUpName(s.c.Layers-1) + altUpStreams
 	ends := linear.Stack{linear.Row(n, 0, d)}
 	for j, w := range s.out {
-		ends = append(ends, linear.Chain{linear.Row(n, j+1, d), s.sized(f, w, last)})
+		ends = append(ends, linear.Chain{linear.Row(n, j+1, d), s.sized(f, w, last, n)})
 	}
 	s.CarryEnd(f, linear.Chain{ends, linear.Rows(d, slices.Repeat([]float64{1 / float64(n)}, n))})
 }
@@ -80,20 +78,15 @@ func (s *altUp) carryCorrect(f *Frozen, name string) {
 }
 
 // sized returns a projection by w and the factor of the run that gives its result the size of the
-// first of n streams, which a hook recorded.
-func (s *altUp) sized(f *Frozen, w *gorgonia.Node, streams string) linear.Map {
-	d, size := s.c.D, s.config.N*s.c.D
-	product, like := f.Recorded(w.Name()+productHook, d), f.Recorded(streams, size)
-	square := func(x []float64) (sum float64) {
-		for _, v := range x {
-			sum += v * v / float64(d)
-		}
-		return sum
-	}
+// first of the given number of streams, which a hook recorded.
+func (s *altUp) sized(f *Frozen, w *gorgonia.Node, hook string, streams int) linear.Map {
+	d := s.c.D
+	product, like := f.Recorded(w.Name()+productHook, d), f.Recorded(hook, streams*d)
+	square := func(x []float64) float64 { return floats.Dot(x, x) / float64(d) }
 	return linear.Chain{s.matrix(w), linear.Mix{In: 1, Out: 1, Width: d, At: func(t, _, _ int) float64 {
 		if product == nil || like == nil {
 			return 1
 		}
-		return math.Sqrt(square(like[t*size:][:d]) / max(square(product[t*d:][:d]), kernel.MatchFloor))
+		return math.Sqrt(square(like[t*streams*d:][:d]) / max(square(product[t*d:][:d]), kernel.MatchFloor))
 	}}}
 }

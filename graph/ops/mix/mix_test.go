@@ -2,6 +2,7 @@ package mix
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -56,7 +57,29 @@ func (s mixShape) cases(shared bool) []optest.Case {
 				u := s.wantRead(x[0], x[2], shared)
 				return s.wantWrite(x[0], optest.WantAdd([][]float64{optest.WantGelu(u, false), x[1]}, nil), x[2], shared)
 			}},
+		{Name: "MixWrite/alone " + name, Floats: [][]int{h, y, append(slices.Clone(c[:len(c)-1]), s.m)},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return Write(b, x[0], x[1], x[2], s.m) },
+			Want:  func(x [][]float64, _ [][]int32) []float64 { return s.wantWriteAlone(x[0], x[1], x[2], shared) }},
 	}
+}
+
+// wantWriteAlone computes a write by coefficients [n, m] or [tokens, n, m] that only write.
+func (s mixShape) wantWriteAlone(h, y, c []float64, shared bool) []float64 {
+	out := slices.Clone(h)
+	for t := range s.tokens {
+		own := c
+		if !shared {
+			own = c[t*s.n*s.m:]
+		}
+		for k := range s.n {
+			for j := range s.m {
+				for v := range s.d {
+					out[(t*s.n+k)*s.d+v] += own[k*s.m+j] * y[(t*s.m+j)*s.d+v]
+				}
+			}
+		}
+	}
+	return out
 }
 
 // c returns the index of coefficient j of row i.
