@@ -26,8 +26,8 @@ type AltUpConfig struct {
 func (AltUpConfig) Name() string { return "altup" }
 
 // Card describes alternating updates.
-func (AltUpConfig) Card() layers.Card {
-	return layers.Card{
+func (c AltUpConfig) Card() layers.Card {
+	card := layers.Card{
 		Title: "AltUp",
 		Equation: "P_j = X_j + sum_i T_ji X_i;   h = block(P_0);   X_j <- P_j + (1 + a_j)(h - P_0)\n" +
 			"logits = Norm(mean_j X_j U_j) W_U          T and a made of tanh(RMSNorm(.) W / D) at X_0 and h; X_j = X_0 E_j at first, as large as X_0",
@@ -36,6 +36,12 @@ func (AltUpConfig) Card() layers.Card {
 			"the first one got. It costs 2(n-1) D^2 parameters once and hardly any a block. At first predictions and corrections are all but fixed, and the " +
 			"random projections make it no transformer.",
 	}
+	if c.LaurelRank > 0 {
+		card.Title += ", Gemma 3n"
+		card.Use = "The same with Gemma 3n's blocks: the first stream goes through LAuReL beside attention, is divided by sqrt 2, and takes what sublayers give " +
+			"after a norm. Gemma's embeddings of each layer are left out."
+	}
+	return card
 }
 
 // Defaults sets 4 streams.
@@ -73,9 +79,10 @@ func (c AltUpConfig) laurel() LaurelConfig {
 	return LaurelConfig{Vectors: c.Vectors, Form: laurelGemma, Rank: c.LaurelRank}
 }
 
-// Cost adds to the stream that blocks update the projections of the others, and each block's routes,
-// prediction and correction. A block keeps the streams, the first of them, P_0, h - P_0 and what
-// lies between the maps of a route; the ends keep the products, and each stream for the last ones.
+// Cost adds to the stream that blocks update the projections of the others, and each block's
+// routes, prediction and correction. A block keeps the streams, the first of them, P_0, h - P_0 and
+// what lies between the maps of a route; the ends keep the products, and each stream for the last
+// ones.
 func (c AltUpConfig) Cost() layers.Cost {
 	inner := c.Vectors.Cost()
 	if c.LaurelRank > 0 {
@@ -90,9 +97,9 @@ func (c AltUpConfig) Cost() layers.Cost {
 }
 
 // New makes the parameters of alternating updates (Baykal et al. 2023, arXiv 2301.13310, as Gemma
-// 3n has them): n streams X_j of D entries, of which blocks read and write the first. With size(v)
-// = sqrt(mean v^2) and M(v) = v / sqrt(max(mean v^2, 1e-5)), X_0 is the embedding and X_j = size(X_0)
-// M(X_0 E_j). A block with route(v) = tanh(RMSNorm(v) W_r / D) is
+// 3n has them): n streams X_j of D entries, of which blocks read and write the first. X_0 is the
+// embedding and X_j = size(X_0) M(X_0 E_j), with size(v) = sqrt(mean v^2) and M(v) = v /
+// sqrt(max(mean v^2, 1e-5)). A block with route(v) = tanh(RMSNorm(v) W_r / D) is
 //
 //	P_j = X_j + sum over i of T_ji X_i,   T = route(X_0) W_p as [n, n]
 //	h = the block's sublayers and their residuals, from P_0 on

@@ -20,8 +20,8 @@ type mixWrite struct{ mixing }
 //	H'_t[k] = sum over i of carry[i, k] H_t[i] + sum over j of up'[k, j] y_t[j]
 //
 // that is carry^T H + B^T y with B = up'^T. h, H' [T, n, d]; y T tokens of m*d entries; c [n, 2m+n]
-// or [T, n, 2m+n]. With [n, 2m] or [T, n, 2m], down and up', or [n, m] or [T, n, m], up' alone, rows
-// are carried as they are, carry = I, and the gradient of H equals the gradient of H'.
+// or [T, n, 2m+n]. With [n, 2m] or [T, n, 2m], down and up', or [n, m] or [T, n, m], up' alone,
+// rows are carried as they are, carry = I, and the gradient of H equals the gradient of H'.
 func Write(b *graph.Builder, h, y, c *gorgonia.Node, m int) *gorgonia.Node {
 	return b.Apply(mixWrite{mixing{m}}, h, y, c)
 }
