@@ -241,9 +241,11 @@ func (s *altUp) Form(at Site) Form {
 	f, p := s.inner.(FormDescriber).Form(at), s.blocks[at.Block]
 	if at.Sublayer == Attention {
 		f.Source += "; " + s.config.Card().Source
-		f.Down = Dependent.coefficient(1, s.config.N, "1 x n", Start{Text: "1 at the first of n streams, about 0 at the others"}, p.gain, p.router, p.predict)
+		start := Start{Text: "1 at the first of n streams, about 0 at the others"}
+		f.Down = Dependent.coefficient(1, s.config.N, "1 x n", start, p.gain, p.router, p.predict)
 		f.Res = f.Down
-		f.Beyond = append(f.Beyond, Term{"after the block each stream gets what the block has added to the first, times a factor", nodeNames(p.gain, p.router, p.correct)})
+		f.Beyond = append(f.Beyond, Term{"after the block each stream gets what the block has added to the first, times a factor",
+			nodeNames(p.gain, p.router, p.correct)})
 	}
 	return f
 }
