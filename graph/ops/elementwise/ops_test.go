@@ -14,7 +14,7 @@ func cases() []optest.Case {
 
 // TestOps checks what holds for every op.
 func TestOps(t *testing.T) {
-	optest.Run(t, slices.Concat(cases(), sparseCases(), []optest.Case{productCase()}), "activationGrad", "topK", "wherePositive", "productGrad", "softCapGrad", "swiGLUGrad", "swiGLUFactorGrad", "sigmoidGrad", "gluGrad", "lstmOutput", "lstmOutputGrad", "lstmCellGrad", "lstmGateGrad")
+	optest.Run(t, slices.Concat(cases(), sparseCases(), []optest.Case{productCase()}), "activationGrad", "topK", "wherePositive", "detach", "productGrad", "softCapGrad", "swiGLUGrad", "swiGLUFactorGrad", "sigmoidGrad", "gluGrad", "lstmOutput", "lstmOutputGrad", "lstmCellGrad", "lstmGateGrad")
 }
 
 // TestForwardFLOPs checks the counted matrix products.

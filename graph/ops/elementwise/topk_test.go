@@ -21,6 +21,9 @@ func sparseCases() []optest.Case {
 	}
 	gate := optest.Given{7, 5}
 	return []optest.Case{topK(1, 3, 5), topK(3, 7, 9), topK(2, 2, 3, 4), topK(5, 3, 5), topK(4, 1, 64),
+		{Name: "Detach", Floats: [][]int{gate}, NoGradient: true,
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return elementwise.Detach(b, x[0]) },
+			Want:  func(x [][]float64, _ [][]int32) []float64 { return x[0] }},
 		{Name: "WherePositive", Floats: [][]int{gate},
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 				return elementwise.WherePositive(b, x[0], gate.Node(b))
