@@ -13,6 +13,7 @@ import (
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/stream"
 )
 
@@ -36,7 +37,11 @@ func checkKeys(t *testing.T, d namedDesign) int {
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(d)) {
 		if key := f.Tag.Get("yaml"); key != "" {
 			assert.False(t, keys[key], "%s: %s twice", d.Name(), key)
-			assert.NotEmpty(t, f.Tag.Get("help"), "%s: help of %s", d.Name(), key)
+			help := f.Tag.Get("help")
+			if owner, ok := reflect.ValueOf(d).FieldByIndex(f.Index[:len(f.Index)-1]).Interface().(settings.Helper); ok && help == "" {
+				help = owner.Help()[key]
+			}
+			assert.NotEmpty(t, help, "%s: help of %s", d.Name(), key)
 			keys[key] = true
 		}
 	}

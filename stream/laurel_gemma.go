@@ -132,7 +132,7 @@ func (g *gemma) carrySite(f *Frozen, at Site, rows int, read string) {
 // carryAttention computes n from x, which a hook recorded, and the next x from both.
 func (g *gemma) carryAttention(f *Frozen, at Site, rows int, read string) {
 	d, low := g.c.D, g.low[at.Block]
-	norm, bias := g.normOf(f, g.attention[at.Block].norm, read)
+	norm, bias := g.thenNorm(g.attention[at.Block].norm)(f.Recorded(read, d))
 	f.Step(linear.Stack{linear.Identity(rows * d), linear.Chain{firstOf(rows, d), norm}})
 	if bias != nil {
 		f.Add(append(make([]float64, rows*d), bias...))

@@ -152,7 +152,7 @@ func TestDeadFeaturesComeBack(t *testing.T) {
 		defer tr.optimizer.Close()
 		require.NoError(t, tr.chunk(t.Context()))
 		for i := range 10 {
-			tr.Store.Param("b_enc").Value.Float32s()[i] = -10
+			tr.Store.Param("b_enc").Value.Float32s()[i] = -1
 		}
 		for tr.state.Chunk < len(tr.chunks) {
 			if !again {
@@ -181,7 +181,7 @@ func TestDeadFeaturesComeBack(t *testing.T) {
 		return 20 - len(alive)
 	}
 	assert.GreaterOrEqual(t, dead(false), 10)
-	assert.LessOrEqual(t, dead(true), 8)
+	assert.Less(t, dead(true), 5)
 }
 
 // TestTrainRefuses: what cannot be trained is refused before anything is written.

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOnlyLearnersTrain: outside tests, only Learners make optimizers; the exceptions are the tuned
-// lens, which is no model, and the timing of a recorded step, which trains nothing.
+// TestOnlyLearnersTrain: outside tests, only Learners make optimizers; the exceptions are sparse
+// autoencoders and the tuned lens, which are no models.
 func TestOnlyLearnersTrain(t *testing.T) {
 	var makers []string
 	require.NoError(t, filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
@@ -25,5 +25,5 @@ func TestOnlyLearnersTrain(t *testing.T) {
 		}
 		return err
 	}))
-	require.Equal(t, []string{"../../analysis/tunedlens_train.go", "../../trainer/learner/learner.go"}, makers)
+	require.Equal(t, []string{"../../analysis/sae/train.go", "../../analysis/tunedlens_train.go", "../../trainer/learner/learner.go"}, makers)
 }
