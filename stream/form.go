@@ -162,6 +162,16 @@ func nodeNames(nodes ...*gorgonia.Node) []string {
 	return names
 }
 
+// RowsForm returns the form of n rows whose coefficients (NewRows) all have the same choice and
+// parameters; carried says that rows are carried as they are. The caller adds how the others start.
+func RowsForm(n int, carried bool, source string, choice Choice, parameters ...*gorgonia.Node) Form {
+	f := mixedForm(packing{n: n, m: 1}, source, choice, parameters...)
+	if carried {
+		f.Res = fixed(n, "n x n")
+	}
+	return f
+}
+
 // mixedForm returns the form of n rows whose packed coefficients all have the same choice and
 // parameters. The caller adds their initial values.
 func mixedForm(p packing, source string, choice Choice, parameters ...*gorgonia.Node) Form {

@@ -91,7 +91,7 @@ func (c HyperConfig) Cost() layers.Cost {
 	if c.Dynamic {
 		coefficients = coefficients.Plus(layers.Cost{Parameters: d + d*k + 2, FLOPs: 2 * n * d * k, Activations: 2 * n * k})
 	}
-	return c.copiedCost(c.N, coefficients).Plus(c.RowOptions.cost(c.Vectors, c.N))
+	return c.RowsCost(c.N, false, coefficients).Plus(c.RowOptions.cost(c.Vectors, c.N))
 }
 
 // New makes the parameters of a stream with hyper-connections (Zhu et al. 2024, arXiv 2409.19606):
@@ -112,14 +112,14 @@ func (c HyperConfig) Cost() layers.Cost {
 // Parameters of a site: "hyper.static" [n, n+2], columns A_m | A_r | B^T; dynamic also
 // "hyper.norm" [D], "hyper.w" [D, n+2], columns W_m | W_r | W_b, and "hyper.scale" [2].
 func (c HyperConfig) New(b *graph.Builder) Stream {
-	return newRows(b, c.Vectors, packing{n: c.N, m: 1}, c.RowOptions, func(at Site) mixer {
+	return newRows(b, c.Vectors, packing{n: c.N, m: 1}, c.RowOptions, func(at Site) RowMixer {
 		name, p := at.Name()+".hyper", packing{n: c.N, m: 1}
 		s := rowStarts{"I", "1 at row (site mod n)", "1", "Zhu et al. 2024, arXiv 2409.19606"}
 		static := b.Param(constant(name+".static", p.pack(
 			func(i, _ int) float64 { return indicator(i == c.first(at)%c.N) }, kronecker,
 			func(_, _ int) float64 { return 1 }), c.N, p.columns()))
 		if !c.Dynamic {
-			return mixer{func(*gorgonia.Node) *gorgonia.Node { return static }, func() Form { return s.form(b, p, Learned, static) }}
+			return RowMixer{func(*gorgonia.Node) *gorgonia.Node { return static }, func() Form { return s.form(b, p, Learned, static) }}
 		}
 		gain, w := b.Param(layers.Gain(name+".norm", c.D)), b.Param(decaying(name+".w", c.D, p.columns()))
 		scale := b.Param(constant(name+".scale", []float64{0.01, 0.01}, 2))
@@ -129,8 +129,8 @@ func (c HyperConfig) New(b *graph.Builder) Stream {
 
 // tanhMixer returns a mixer that computes static + scale ⊙ tanh(tau Norm(h) w), row by row; it
 // starts as static.
-func tanhMixer(b *graph.Builder, p packing, s rowStarts, static, gain, w, scale *gorgonia.Node, o norm.Options, tau float64) mixer {
-	return mixer{func(h *gorgonia.Node) *gorgonia.Node {
+func tanhMixer(b *graph.Builder, p packing, s rowStarts, static, gain, w, scale *gorgonia.Node, o norm.Options, tau float64) RowMixer {
+	return RowMixer{func(h *gorgonia.Node) *gorgonia.Node {
 		z := norm.Linear(b, h, gain, w, o) // [T, n, 2m+n]
 		return mix.TanhCoefficients(b, z, static, scale, tau)
 	}, func() Form { return s.form(b, p, Dependent, static, gain, w, scale) }}

@@ -121,7 +121,7 @@ func (c IHCConfig) Cost() layers.Cost {
 	} else if c.Head == headGated {
 		head = layers.Cost{Parameters: k / 2, FLOPs: 2 * size, Activations: size}
 	}
-	return c.copiesCost(c.packing(), gates).Plus(head)
+	return c.RowsCost(c.N, true, gates).Plus(head)
 }
 
 // New makes the parameters of a stream with independent hyper-connections (Tencent Hy4,
@@ -141,10 +141,10 @@ func (c IHCConfig) New(b *graph.Builder) Stream {
 	gates := rowGates{n: c.N, writes: true, static: c.Static, raw: c.Raw, factor: c.Magnitude, eps: c.CoefEps}
 	head := gates
 	head.writes = false
-	return newRows(b, c.Vectors, c.packing(), c.RowOptions, func(at Site) mixer {
+	return newRows(b, c.Vectors, c.packing(), c.RowOptions, func(at Site) RowMixer {
 		site := c.first(at)
 		coefficients, parameters := gates.params(b, c.Vectors, at.Name()+ihcName, site)
-		return mixer{coefficients, func() Form { return c.form(parameters, gates.readStart(site)) }}
+		return RowMixer{coefficients, func() Form { return c.form(parameters, gates.readStart(site)) }}
 	}, &head)
 }
 
@@ -160,8 +160,7 @@ func (c IHCConfig) form(parameters gorgonia.Nodes, read []float64) Form {
 	case c.Raw:
 		text, write = "sigmoid(5) at row (site mod n), sigmoid(-5) elsewhere", "1"
 	}
-	f := mixedForm(c.packing(), "Tencent Hy4 (transformers, hy_v4)", choice, parameters...)
-	f.Res = fixed(c.N, "n x n")
+	f := RowsForm(c.N, true, "Tencent Hy4 (transformers, hy_v4)", choice, parameters...)
 	f.Down.Constraint, f.Up.Constraint = WithinOne, WithinTwo
 	f.Down.Start = Start{text, opened(1, read)}
 	f.Up.Start = even(c.N, write, c.Magnitude/2)

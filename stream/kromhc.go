@@ -62,7 +62,7 @@ func (c KromHCConfig) Shape() Shape { return c.kept(c.shape(c.N * c.D)) }
 
 // Cost counts two columns of the projection for each factor.
 func (c KromHCConfig) Cost() layers.Cost {
-	return c.copiedCost(c.N, c.projectionCost(c.N, c.pairs())).Plus(c.RowOptions.cost(c.Vectors, c.N))
+	return c.RowsCost(c.N, false, c.projectionCost(c.N, c.pairs())).Plus(c.RowOptions.cost(c.Vectors, c.N))
 }
 
 // New makes the parameters of mHC whose row mixing is a Kronecker product (Zhou et al. 2026, arXiv

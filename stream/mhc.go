@@ -103,7 +103,7 @@ func (c MHCConfig) Plain() (Design, bool) { return c.plain(true) }
 
 // Cost counts a column of the projection for each entry of the rows' mixing.
 func (c MHCConfig) Cost() layers.Cost {
-	return c.copiedCost(c.N, c.projectionCost(c.N, c.N*c.N)).Plus(c.RowOptions.cost(c.Vectors, c.N))
+	return c.RowsCost(c.N, false, c.projectionCost(c.N, c.N*c.N)).Plus(c.RowOptions.cost(c.Vectors, c.N))
 }
 
 // New makes the parameters of a stream with manifold-constrained hyper-connections (DeepSeek 2025,
@@ -193,7 +193,7 @@ func (c MHCConfig) Variant() string {
 
 // stream makes the parameters: "mhc.phi", "mhc.alpha" and "mhc.b" of each site.
 func (k constrained) stream(b *graph.Builder, c Vectors, o RowOptions) Stream {
-	return newRows(b, c, packing{n: k.n, m: 1}, o, func(at Site) mixer {
+	return newRows(b, c, packing{n: k.n, m: 1}, o, func(at Site) RowMixer {
 		pre, name := siteLogits(k.n, c.first(at)), at.Name()+".mhc"
 		post, writes := make([]float64, k.n), "1"
 		if k.wide {
@@ -203,7 +203,7 @@ func (k constrained) stream(b *graph.Builder, c Vectors, o RowOptions) Stream {
 		phi := b.Param(decaying(name+".phi", k.n*c.D, len(start)))
 		alpha := b.Param(constant(name+".alpha", slices.Repeat([]float64{k.alpha}, 3), 3))
 		bias := b.Param(constant(name+".b", start, len(start)))
-		return mixer{func(h *gorgonia.Node) *gorgonia.Node {
+		return RowMixer{func(h *gorgonia.Node) *gorgonia.Node {
 			return k.of(norm.Linear(b, h, nil, phi, norm.Options{RMS: true, Eps: c.Norm.Eps}), alpha, bias) // of x_n phi [T, 2n+..]
 		}, func() Form {
 			f := mixedForm(packing{n: k.n, m: 1}, k.source, Dependent, phi, alpha, bias)

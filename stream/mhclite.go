@@ -62,7 +62,7 @@ func (c MHCLiteConfig) Plain() (Design, bool) { return c.plain(true) }
 
 // Cost counts a column of the projection for each permutation.
 func (c MHCLiteConfig) Cost() layers.Cost {
-	return c.copiedCost(c.N, c.projectionCost(c.N, mix.Permutations(c.N))).Plus(c.RowOptions.cost(c.Vectors, c.N))
+	return c.RowsCost(c.N, false, c.projectionCost(c.N, mix.Permutations(c.N))).Plus(c.RowOptions.cost(c.Vectors, c.N))
 }
 
 // New makes the parameters of mHC whose row mixing is a mixture of permutations, doubly stochastic

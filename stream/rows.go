@@ -22,16 +22,18 @@ import (
 type rows struct {
 	*Vector
 	packing
-	mixers  []mixer // by Site.Index
+	mixers  []RowMixer // by Site.Index
 	options RowOptions
 	head    func(h *gorgonia.Node) *gorgonia.Node // the gated head's factors, for mix.Read
 }
 
-// mixer computes a site's coefficients and describes them.
-type mixer struct {
-	// coefficients returns [n, 2m+n] for all tokens, or a set for each token, [T, n, 2m+n].
-	coefficients func(h *gorgonia.Node) *gorgonia.Node
-	form         func() Form // with an empty Site
+// RowMixer computes the coefficients by which a site reads, carries and writes n rows H [T, n, D],
+// and describes them.
+type RowMixer struct {
+	// Coefficients returns [n, 2+n] for all tokens, or a set for each token, [T, n, 2+n], packed as
+	// mix.Read and mix.Write take them; [n, 2] or [T, n, 2] if rows are carried as they are.
+	Coefficients func(h *gorgonia.Node) *gorgonia.Node
+	Form         func() Form // with an empty Site
 }
 
 // mixCost returns the cost of a site's mixing, which keeps the stream of size entries, what is read
@@ -44,33 +46,32 @@ func (c Vectors) mixCost(p packing, size float64) layers.Cost {
 	return layers.Cost{FLOPs: 2*m*size + 2*(n+m)*size, Activations: size + 2*float64(c.D)}
 }
 
-// rowsCost returns the cost of rows without the tables. The stream has size entries; coefficients
-// is the cost of the coefficients at each site.
-func (c Vectors) rowsCost(p packing, size float64, coefficients layers.Cost) layers.Cost {
+// rowSitesCost returns the cost of rows without the tables. The stream has size entries;
+// coefficients is the cost of the coefficients at each site.
+func (c Vectors) rowSitesCost(p packing, size float64, coefficients layers.Cost) layers.Cost {
 	site := c.Norm.Cost(float64(c.D)).Plus(c.mixCost(p, size), coefficients)
 	return c.headsCost().Plus(site.Times(2)).Times(float64(c.Layers)).Plus(c.lastNormCost())
 }
 
-// copiedCost returns the cost of a stream of n copies of a vector; coefficients is the cost of the
+// RowsCost returns the Cost of a design whose stream NewRows makes; coefficients is the cost of the
 // coefficients at each site.
-func (c Vectors) copiedCost(n int, coefficients layers.Cost) layers.Cost {
-	return c.copiesCost(packing{n: n, m: 1}, coefficients)
+func (c Vectors) RowsCost(n int, carried bool, coefficients layers.Cost) layers.Cost {
+	d, p := float64(c.D), packing{n: n, m: 1, unmixed: carried}
+	return c.tablesCost(d).Plus(c.rowSitesCost(p, float64(n)*d, coefficients))
 }
 
-// copiesCost is like copiedCost, for rows that may be carried as they are.
-func (c Vectors) copiesCost(p packing, coefficients layers.Cost) layers.Cost {
-	d := float64(c.D)
-	return c.tablesCost(d).Plus(c.rowsCost(p, float64(p.n)*d, coefficients))
+// NewRows makes the parameters of a stream of n rows, which start as copies of the embedding:
+//
+//	u = A_down^T H;   H <- B_up^T F(u) + A_carry^T H        features = Norm(sum of rows)
+//
+// newMixer makes those of a site's coefficients. With carried, rows are carried as they are. The
+// design embeds c, and its Shape has n times the Size of c's.
+func NewRows(b *graph.Builder, c Vectors, n int, carried bool, newMixer func(at Site) RowMixer) Stream {
+	return newRows(b, c, packing{n: n, m: 1, unmixed: carried}, RowOptions{}, newMixer, nil)
 }
 
-// newCopied makes the parameters of a stream of n copies of a vector; newMixer makes those of a
-// site.
-func newCopied(b *graph.Builder, c Vectors, n int, newMixer func(at Site) mixer) *rows {
-	return newRows(b, c, packing{n: n, m: 1}, RowOptions{}, newMixer, nil)
-}
-
-// newRows is like newCopied, with options; a nil head is the gated head that all streams share.
-func newRows(b *graph.Builder, c Vectors, p packing, o RowOptions, newMixer func(at Site) mixer, head *rowGates) *rows {
+// newRows is NewRows with options; a nil head is the gated head that all streams share.
+func newRows(b *graph.Builder, c Vectors, p packing, o RowOptions, newMixer func(at Site) RowMixer, head *rowGates) *rows {
 	r := &rows{Vector: startVector(b, c), packing: p, options: o}
 	r.addSites(newMixer)
 	if o.Head == headGated {
@@ -85,7 +86,7 @@ func newRows(b *graph.Builder, c Vectors, p packing, o RowOptions, newMixer func
 }
 
 // addSites makes the parameters of all sites.
-func (r *rows) addSites(newMixer func(at Site) mixer) {
+func (r *rows) addSites(newMixer func(at Site) RowMixer) {
 	for l := range r.c.Layers {
 		for _, at := range r.Sites(l) {
 			r.mixers = append(r.mixers, newMixer(at))
@@ -129,7 +130,7 @@ func (v *Vector) copies(x *gorgonia.Node, n int) VectorState {
 // Read reads A_down^T H. With a single pass, the write before has read it by its own A_down.
 func (r *rows) Read(s State, at Site) (*gorgonia.Node, Link) {
 	state := s.(VectorState)
-	c := r.Hook(at, coefficientsHook, r.mixers[at.Index].coefficients(state.H), "row", "coefficient")
+	c := r.Hook(at, coefficientsHook, r.mixers[at.Index].Coefficients(state.H), "row", "coefficient")
 	if r.options.SinglePass {
 		return r.Hook(at, ".read", state.More[0]), c
 	}
@@ -172,7 +173,7 @@ func (r *rows) End(s State) *gorgonia.Node {
 
 // Form returns the form that the site's mixer describes.
 func (r *rows) Form(at Site) Form {
-	f := r.mixers[at.Index].form()
+	f := r.mixers[at.Index].Form()
 	f.Site = at.Name()
 	if r.options.SinglePass {
 		f.Beyond = append(f.Beyond, Term{Text: "A_down reads the result, for the next site; the first site reads row 0"})

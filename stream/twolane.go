@@ -63,7 +63,7 @@ func (c TwoLaneConfig) Plain() (Design, bool) {
 // Cost counts three numbers for each site. A site before the split has two, since the lanes are
 // equal there; both are carried all the same.
 func (c TwoLaneConfig) Cost() layers.Cost {
-	total := c.copiedCost(laneCount, layers.Cost{Parameters: 3})
+	total := c.RowsCost(laneCount, false, layers.Cost{Parameters: 3})
 	total.Parameters -= 2 * float64(min(c.Split, c.Layers))
 	return total
 }
@@ -95,11 +95,11 @@ func (c TwoLaneConfig) New(b *graph.Builder) Stream {
 		s.own = append(s.own, b.Param(layers.Gain(at.Name()+".lanes", 1, 2+int(indicator(c.parted(at))))))
 	}
 	all, columns := s.coefficients(b), packing{n: laneCount, m: 1}.columns()
-	s.rows = newCopied(b, c.Vectors, laneCount, func(at Site) mixer {
-		return mixer{func(*gorgonia.Node) *gorgonia.Node {
+	s.rows = newRows(b, c.Vectors, packing{n: laneCount, m: 1}, RowOptions{}, func(at Site) RowMixer {
+		return RowMixer{func(*gorgonia.Node) *gorgonia.Node {
 			return shape.Slice(b, all, at.Index*columns, (at.Index+1)*columns) // [2, 4]
 		}, func() Form { return s.form(at) }}
-	})
+	}, nil)
 	s.Use(s)
 	return s
 }

@@ -107,7 +107,7 @@ func (c VWNConfig) Cost() layers.Cost {
 	shape, p := c.Shape(), packing{n: c.N, m: c.M}
 	wide, k, n, d, slot := float64(shape.Size), float64(p.columns()), float64(c.N), float64(c.D), float64(c.D/c.M)
 	coefficients := layers.Cost{Parameters: 2*n*k + slot + slot*k, FLOPs: 2 * wide * k, Activations: 2 * n * k}
-	total := c.tablesCost(float64(shape.TableWidth)).Plus(c.rowsCost(p, wide, coefficients))
+	total := c.tablesCost(float64(shape.TableWidth)).Plus(c.rowSitesCost(p, wide, coefficients))
 	total = total.Plus(layers.LinearCost(wide, d, false), layers.ActivationCost(wide)) // the map reduce and its input
 	if c.N%c.M == 0 {
 		total = total.Plus(layers.Cost{Parameters: wide, Activations: wide}) // the groups' norm
@@ -129,7 +129,7 @@ func (c VWNConfig) New(b *graph.Builder) Stream {
 	} else {
 		v.Vector = startVector(b, c.Vectors, c.N, d)
 	}
-	v.addSites(func(at Site) mixer {
+	v.addSites(func(at Site) RowMixer {
 		name, s := at.Name()+".vwn", rowStarts{"I", "[I 0]", "1 where j = i mod m", "ByteDance 2025, virtual width networks"}
 		gain, w := b.Param(layers.Gain(name+".norm", d)), b.Param(decaying(name+".w", d, p.columns()))
 		static, scale := b.Param(constant(name+".static", p.plain(), c.N, p.columns())), b.Param(layers.Gain(name+".scale", c.N, p.columns()))

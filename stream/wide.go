@@ -145,7 +145,7 @@ func (c WideConfig) Cost() layers.Cost {
 	if c.Retention {
 		numbers += n
 	}
-	return c.copiedCost(c.N, layers.Cost{Parameters: numbers}).Plus(layers.Cost{Parameters: n, FLOPs: 2 * n * d, Activations: n * d})
+	return c.RowsCost(c.N, false, layers.Cost{Parameters: numbers}).Plus(layers.Cost{Parameters: n, FLOPs: 2 * n * d, Activations: n * d})
 }
 
 // New makes the parameters of a form.
@@ -153,7 +153,7 @@ func (c WideConfig) New(b *graph.Builder) Stream {
 	if c.Form == wideLatents {
 		return newWideLatent(b, c)
 	}
-	s := &wide{rows: newCopied(b, c.Vectors, c.N, c.newMixer(b))}
+	s := &wide{rows: newRows(b, c.Vectors, packing{n: c.N, m: 1}, RowOptions{}, c.newMixer(b), nil)}
 	s.last = b.Param(c.filled("wide.read", -math.Log(float64(c.N-1)), 1))
 	s.Use(s)
 	return s
@@ -179,13 +179,13 @@ func (c WideConfig) filled(name string, x float64, shape ...int) graph.ParamSpec
 }
 
 // newMixer returns a function that makes coefficients from a site's numbers.
-func (c WideConfig) newMixer(b *graph.Builder) func(at Site) mixer {
+func (c WideConfig) newMixer(b *graph.Builder) func(at Site) RowMixer {
 	n := c.N
 	diagonal := func(near *gorgonia.Node, entry float64) *gorgonia.Node {
 		return shape.Constant(b, near, table(n, n, func(i, j int) float64 { return entry * indicator(i == j) }), n, n)
 	}
 	var carried, forget *gorgonia.Node // [n, n], for all sites: 1, and the largest part that a row loses
-	return func(at Site) mixer {
+	return func(at Site) RowMixer {
 		name := at.Name() + ".wide"
 		read := b.Param(c.filled(name+".read", -math.Log(float64(n-1)), 1))
 		spread := table(n, 1, func(i, _ int) float64 { return wideSpread * (2*float64(i)/float64(n-1) - 1) })
@@ -201,7 +201,7 @@ func (c WideConfig) newMixer(b *graph.Builder) func(at Site) mixer {
 			q := (1 - wideKeep) / c.MaxForget
 			keep = b.Param(c.filled(name+".keep", math.Log((1-q)/q)))
 		}
-		return mixer{func(*gorgonia.Node) *gorgonia.Node {
+		return RowMixer{func(*gorgonia.Node) *gorgonia.Node {
 			carry := carried
 			if keep != nil {
 				carry = elementwise.AddScaled(b, carry, forget, elementwise.Sigmoid(b, elementwise.Scale(b, keep, -1)))

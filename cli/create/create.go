@@ -34,10 +34,12 @@ func Suite(zoo models.Zoo) commandline.Suite {
 			Summary: "write a Go module whose program is Residua with one more residual stream, to be changed into yours",
 			Example: `
 				new stream decay
-				new stream decay -out ../decay`,
+				new stream decay -out ../decay
+				new stream lanes -rows`,
 			Notes: `
-				The stream learns how much of itself and of each sublayer's output it keeps, and passes Residua's conformance
-				suite: change it step by step, and let go test say what is missing.`,
+				The stream learns how much of itself and of each sublayer's output it keeps; with -rows it is n rows, each read and
+				written by a factor computed from all. It passes Residua's conformance suite: change it step by step, and let go
+				test say what is missing.`,
 			Settings: c,
 			Run:      c.run,
 		}},
@@ -49,6 +51,7 @@ type call struct {
 	zoo    models.Zoo
 	Stream string `yaml:"name" arg:"NAME" help:"the stream's name in configs: lower-case letters, digits and hyphens"`
 	Out    string `yaml:"out" help:"make the module in the folder <DIR>, which must not exist; without, NAME"`
+	Rows   bool   `yaml:"rows" help:"begin with a stream of several rows, as hyper-connections have them"`
 	Source string `yaml:"source" help:"use Residua's source in the folder <DIR>; without, that around the working directory, or the release of this program"`
 }
 
@@ -57,9 +60,10 @@ type module struct {
 	Name    string // "slow-decay"
 	Type    string // "SlowDecay"
 	Program string // the program's name as its comment has it: "Slow-decay"
+	Rows    bool
 }
 
-//go:embed stream/*.tmpl
+//go:embed stream/*.tmpl rows/*.tmpl
 var templates embed.FS
 
 // streamName matches names that can be a kind in a config, a module and a file.
@@ -91,7 +95,7 @@ func (c *call) run(_ context.Context, out commandline.Output) error {
 
 // files returns the module's files by name. work tells whether a folder above dir has a go.work.
 func (c *call) files(dir string) (files map[string][]byte, work bool, err error) {
-	m := module{Name: c.Stream}
+	m := module{Name: c.Stream, Rows: c.Rows}
 	for _, word := range strings.Split(c.Stream, "-") {
 		m.Type += strings.ToUpper(word[:1]) + word[1:]
 	}
@@ -99,7 +103,11 @@ func (c *call) files(dir string) (files map[string][]byte, work bool, err error)
 	if files, work, err = c.moduleFiles(dir); err != nil {
 		return nil, false, err
 	}
-	all, err := template.ParseFS(templates, "stream/*.tmpl")
+	patterns := []string{"stream/*.tmpl"}
+	if c.Rows {
+		patterns = []string{"stream/main.go.tmpl", "rows/*.tmpl"}
+	}
+	all, err := template.ParseFS(templates, patterns...)
 	if err != nil {
 		return nil, false, err
 	}

@@ -25,8 +25,19 @@ func newStream(args ...string) clitest.Outcome {
 // and whose program knows the stream, in a folder with a space.
 func TestNewStream(t *testing.T) {
 	longtest.Skip(t)
+	t.Run("vector", func(t *testing.T) {
+		checkModule(t, "TestConformance/start_0.9", "A_res +learned", "blocks.*.attention.weights")
+	})
+	t.Run("rows", func(t *testing.T) {
+		checkModule(t, "TestConformance/three_rows", "A_res +fixed", "blocks.*.attention.phi", "-rows")
+	})
+}
+
+// checkModule checks a module made with the given arguments: that a test runs, and what models says
+// of the stream and of its parameters.
+func checkModule(t *testing.T, test, form, parameter string, args ...string) {
 	dir := filepath.Join(t.TempDir(), "my streams", "slow")
-	got := newStream("slow-decay", "-out", dir, "-source", "../..")
+	got := newStream(append([]string{"slow-decay", "-out", dir, "-source", "../.."}, args...)...)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.Contains(t, got.Stdout, "go test .")
 	run := func(args ...string) string {
@@ -36,13 +47,13 @@ func TestNewStream(t *testing.T) {
 		require.NoError(t, err, "%s", out)
 		return string(out)
 	}
-	assert.Regexp(t, "(?m)^    --- PASS: TestConformance/start_0.9", run("test", "-v", "."))
+	assert.Regexp(t, "(?m)^    --- PASS: "+test, run("test", "-v", "."))
 	assert.Empty(t, run("vet", "."))
 	out, err := exec.Command("gofmt", "-l", dir).CombinedOutput()
 	require.NoError(t, err)
 	assert.Empty(t, string(out))
-	assert.Regexp(t, `(?m)^slow-decay +A_res +learned`, run("run", ".", "models", "-residuals"))
-	assert.Contains(t, run("run", ".", "models", "-preset", "quickstart-slow-decay"), "blocks.*.attention.weights")
+	assert.Regexp(t, `(?m)^slow-decay +`+form, run("run", ".", "models", "-residuals"))
+	assert.Contains(t, run("run", ".", "models", "-preset", "quickstart-slow-decay"), parameter)
 }
 
 // TestSource: Residua's source is found above the working directory, with the go.work that has to
