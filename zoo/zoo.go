@@ -46,7 +46,7 @@ type Zoo struct {
 func Standard() Zoo {
 	z := Zoo{checksums: checksums, release: release}
 	if root := clone.Around("."); root != "" {
-		z.clone = filepath.Join(root, "zoo")
+		z.clone = filepath.Join(root, "zoo", "weights")
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		z.cache = filepath.Join(cache, "residua", "zoo")

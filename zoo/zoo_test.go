@@ -17,13 +17,13 @@ import (
 // folder is in the list.
 func TestFiles(t *testing.T) {
 	z := Standard()
-	files, err := filepath.Glob("*" + extension)
+	files, err := filepath.Glob("weights/*" + extension)
 	require.NoError(t, err)
 	require.Len(t, files, len(z.Names()))
 	for _, name := range z.Names() {
 		path, err := z.File(name)
 		require.NoError(t, err)
-		want, err := filepath.Abs(name + extension)
+		want, err := filepath.Abs(filepath.Join("weights", name+extension))
 		require.NoError(t, err)
 		assert.Equal(t, want, path)
 		assert.FileExists(t, name+".md")
@@ -97,5 +97,5 @@ func TestFilesOfAModule(t *testing.T) {
 	t.Chdir(dir)
 	path, err := Standard().File("rmt")
 	require.NoError(t, err)
-	assert.Equal(t, filepath.Join(here, "rmt.safetensors"), path)
+	assert.Equal(t, filepath.Join(here, "weights", "rmt.safetensors"), path)
 }
