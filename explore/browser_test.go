@@ -148,8 +148,9 @@ func (w window) checkAddress(address string) {
 	w.start(address)
 	assert.Equal(w.t, "", w.text("location.hash"), "the defaults")
 	var ignored any
-	w.ask(`document.getElementById("prompt").value = "for i := "; document.getElementById("tokens").value = 3; document.getElementById("form").requestSubmit(); return 0`, &ignored)
-	w.wait(done)
+	w.ask(`document.getElementById("prompt").value = "for i := "; document.getElementById("tokens").value = 3; document.getElementById("status").textContent = "";
+		document.getElementById("form").requestSubmit(); return 0`, &ignored)
+	w.wait(done + " || " + looked)
 	w.press(".run .token", 4)
 	w.wait(looked)
 	shared := w.text("location.href")
@@ -272,9 +273,10 @@ func (w window) checkAccess(c client) {
 	require.NoError(w.t, w.Navigate(server.URL+"/"))
 	w.wait(`document.getElementById("status").textContent === "want a token" && !document.getElementById("access").hidden`)
 	w.ask(`const i = document.getElementById("token"); i.value = "secret"; i.dispatchEvent(new Event("change"))`, nil)
-	w.wait(`document.getElementById("site").length > 0 && document.getElementById("access").hidden`)
+	w.wait(`document.getElementById("access").hidden`)
+	w.wait(looked) // the page has run its first prompt
 	w.press("#run", 0)
-	w.wait(done)
+	w.wait(looked)
 }
 
 // checkNarrow checks that nothing is wider than the window of a phone.

@@ -26,7 +26,7 @@ var others = map[string]string{
 	"prompts": "#prompts.txt", "patch prompts": "#pairs.txt", "heads head": "1 layer=1", "directions top": "1 rows=8", "steer seed": "7 temperature=1", "steer at": "head=1 name=blocks.0.attention.heads", "rows": "2", "period": "3", "seed": "7", "full": "false", "draws": "5", "whole": "true",
 	"changes from": "#other.safetensors", "fdr": "1", "from": "embedding to=unembedding", "to": "unembedding from=embedding", "controls": "2", "name": "blocks.0.attention.heads", "count": "2",
 	"seeds": "2", "steps": "2", "with": "mean rows=2", "restore": "true rows=2", "blocks": "true", "names": "embedding.out", "at": "head=1 names=blocks.0.attention.heads",
-	"corrupt": "lime prompt=line", "corrupt-ids": "3,2,1 ids=1,2,3", "method": "attribution", "patch names": "embedding.out", "heads": "true", "toward": "b", "away": "c", "scale": "2", "relative": "true", "tokens": "3",
+	"corrupt": "lime prompt=line", "corrupt-ids": "3,2,1 ids=1,2,3", "method": "attribution", "points": "2 method=integrated", "patch to": "blocks.1.feedforward.norm.out", "patch at": "head=1 to=blocks.1.attention.q", "patch names": "embedding.out", "heads": "true", "toward": "b", "away": "c", "scale": "2", "relative": "true", "tokens": "3",
 	"temperature": "2", "tuned": "true", "tuned-file": "#lens/tuned-lens.safetensors", "data": "x tuned=true", "tuned-tokens": "96 tuned=true", "tuned-steps": "2 tuned=true",
 	"safetensors": "#x.safetensors", "npy": "#npy", "export data": "x",
 	"probe rows": "2", "probe data": "x", "probe prompts": "#many.txt", "probe names": "embedding.out prompts=#many.txt", "offset": "1 prompts=#many.txt", "labels": "#labels.csv prompts=#many.txt",
