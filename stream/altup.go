@@ -66,11 +66,11 @@ func (c AltUpConfig) Check() error {
 // maxAltUpStreams bounds the maps of predictions, which have N^3 weights.
 const maxAltUpStreams = 64
 
-// Shape returns the shape of the stream that blocks update. Besides it they keep what was predicted
-// of all N, the first of them twice.
+// Shape returns the shape of the stream that blocks update, which begins as the first of the N that
+// were predicted; they keep all N, too.
 func (c AltUpConfig) Shape() Shape {
 	s := c.shape(c.D)
-	s.Kept = (c.N + 2) * c.D
+	s.Kept = (c.N + 1) * c.D
 	return s
 }
 
