@@ -56,7 +56,7 @@ func TestScoresOnCards(t *testing.T) {
 	longtest.Skip(t)
 	for i, name := range zoo.Standard().Names() {
 		t.Run(name, func(t *testing.T) {
-			longtest.Represent(t, i < 2)
+			longtest.Represent(t, i < 1)
 			said := card(t, name, scoreOnCard)
 			loss, err := strconv.ParseFloat(said[0], 64)
 			require.NoError(t, err)

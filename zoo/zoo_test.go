@@ -92,7 +92,7 @@ func TestFilesOfAModule(t *testing.T) {
 	here, err := os.Getwd()
 	require.NoError(t, err)
 	dir := t.TempDir()
-	mod := "module decay\n\nreplace github.com/residua-go/residua => " + filepath.Dir(here) + "\n"
+	mod := "module decay\n\nreplace github.com/residua-go/residua => \"" + filepath.Dir(here) + "\"\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o666))
 	t.Chdir(dir)
 	path, err := Standard().File("rmt")
