@@ -1,6 +1,6 @@
 // Package longtest decides which tests run. go test ./... runs a selection that takes a few
 // minutes, in which one case represents a costly test. With RESIDUA_LONG_TESTS=1 in the
-// environment, as in CI, longer tests run as well: more points of failure, more combinations of
+// environment, longer tests run as well: more points of failure, more combinations of
 // options, large sizes. With RESIDUA_LONG_TESTS=all, every case, every point of failure and every
 // entry of a gradient is tested (make test-long). With -short the selection is smaller still, and
 // no long tests run.
