@@ -146,6 +146,7 @@ gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CU
 	rm $(GPU_CHECK)/configs/*.go # no package of the module
 	cp -r testdata/reference testdata/designs $(GPU_CHECK)/testdata/
 	rm -r $(GPU_CHECK)/testdata/reference/eval # of no test in the pack
+	tar -C $(GPU_CHECK) -cf - testdata | gzip -9 >$(GPU_CHECK)/testdata.tar.gz && rm -r $(GPU_CHECK)/testdata
 	cp graph/cuda/*.cu graph/cuda/*.cuh graph/cuda/kernels.tsv $(GPU_CHECK)/graph/cuda/
 	cp -r graph/cuda/emulator/native $(GPU_CHECK)/graph/cuda/emulator/
 	git describe --always --dirty 2>/dev/null | sed 's/^/Residua /' >$(GPU_CHECK)/version.txt

@@ -86,9 +86,9 @@ print(next((f for d in sys.path for f in sorted(glob.glob(d + "/nvidia/*/lib/lib
   export LD_LIBRARY_PATH="$(dirname "$found")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 }
 
-# unpack makes the folder bin: one program, and a link for each that is in it.
+# unpack makes the folders testdata and bin: one program, and a link for each that is in it.
 unpack() {
-  mkdir -p bin && tar -C bin -xzf programs.tar.gz || return 1
+  mkdir -p bin && tar -C bin -xzf programs.tar.gz && tar -xzf testdata.tar.gz || return 1
   while read -r name; do
     ln -f bin/programs "bin/$name" 2>/dev/null || cp bin/programs "bin/$name" || return 1
   done <programs.txt
