@@ -9,6 +9,9 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
+// stateHead is the head's name in the state_dict of transformers 5, whatever the class's files call it.
+const stateHead = "lm_head.weight"
+
 // store returns a Store whose parameters come from a file's tensors. Every tensor of the model must
 // exist in its shape. Other tensors are errors, except unused ones and a head that equals the
 // embedding to which it is tied.
@@ -19,11 +22,14 @@ func (a Architecture) store(spec models.Spec, tensors []checkpoint.Tensor) (*gra
 	given := map[string]checkpoint.Tensor{}
 	for _, t := range tensors {
 		name := strings.TrimPrefix(t.Name, a.Prefix)
+		if name == stateHead && a.Head != "" {
+			name = a.Head
+		}
 		if slices.ContainsFunc(a.Unused, func(end string) bool { return strings.HasSuffix(name, end) }) {
 			continue
 		}
 		if _, twice := given[name]; twice {
-			return nil, tensorErrorf(name, "want it with or without the prefix %q, got both", a.Prefix)
+			return nil, tensorErrorf(name, "want it once, got %q, too", t.Name)
 		}
 		given[name] = t
 	}

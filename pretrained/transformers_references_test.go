@@ -92,6 +92,26 @@ func (f filled) weights() (tensors []checkpoint.Tensor) {
 	return tensors
 }
 
+// A file of model.state_dict() calls the head lm_head.weight, where save_pretrained writes
+// embed_out.weight (transformers 5).
+func TestHeadOfAStateDict(t *testing.T) {
+	all := filledModels(t)
+	f := all[slices.IndexFunc(all, func(f filled) bool { return f.name == "gpt_neox" })]
+	want := open(t, f.write(t, 1))
+	folder, tensors := f.write(t, 1), f.weights()
+	i := slices.IndexFunc(tensors, func(t checkpoint.Tensor) bool { return t.Name == "embed_out.weight" })
+	tensors[i].Name = "lm_head.weight"
+	write := func() {
+		require.NoError(t, checkpoint.WriteTensors(filepath.Join(folder, "model.safetensors"), tensors, nil))
+	}
+	write()
+	requireSame(t, want, open(t, folder), "lm_head.weight")
+	tensors = append(tensors, checkpoint.Tensor{Name: "embed_out.weight", Shape: tensors[i].Shape, Data: tensors[i].Data})
+	write()
+	_, err := pretrained.Open(folder)
+	require.ErrorContains(t, err, `want it once`)
+}
+
 // write writes the model's folder, with weights in the given number of files.
 func (f filled) write(t *testing.T, files int) string {
 	folder := t.TempDir()
