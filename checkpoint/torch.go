@@ -83,7 +83,7 @@ func (f *TorchFile) open(at *os.File) error {
 	}
 	archive, err := zip.NewReader(at, f.size)
 	if err != nil {
-		return damagedf("zip archive: %v", err)
+		return damagedf("%v: is the file whole?", err)
 	}
 	for _, e := range archive.File {
 		_, name, _ := strings.Cut(e.Name, "/")
