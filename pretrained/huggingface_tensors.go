@@ -9,7 +9,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// stateHead is the head's name in the state_dict of transformers 5, whatever the class's files call it.
+// stateHead is what transformers 5 calls the head in every state_dict, whatever the class's files
+// call it.
 const stateHead = "lm_head.weight"
 
 // store returns a Store whose parameters come from a file's tensors. Every tensor of the model must
