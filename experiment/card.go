@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/figure"
@@ -77,7 +78,7 @@ func (c card) optimizer() string {
 }
 
 // cardOf returns the card of a preset's stream or, if its stream is the baseline's, of its
-// attention, its feed-forward or its loop.
+// attention, its feed-forward or its loop. What happens to writes has a card on any stream.
 func cardOf(zoo models.Zoo, p models.Preset) layers.Card {
 	card := p.Config.Stream.Card()
 	switch {
@@ -85,6 +86,10 @@ func cardOf(zoo models.Zoo, p models.Preset) layers.Card {
 		return modernCard(card)
 	case p.Config.Loops > 1:
 		return loopedCard()
+	case p.Config.Writes != nil:
+		return writesCard(card, p.Config.Writes.Card(), changesStream(zoo, p))
+	case p.Config.Attention.ValueEmbeddings > 0:
+		return nanoChatCard()
 	case p.Config.Attention.Kind != nil && p.Baseline != "" && !changesStream(zoo, p):
 		return p.Config.Attention.Kind.Card()
 	case p.Config.FeedForward != nil && p.Baseline != "" && !changesStream(zoo, p):
@@ -102,6 +107,29 @@ func loopedCard() layers.Card {
 		Source: "Dehghani et al. 2018, arXiv 1807.03819 (universal transformers); as in Ouro, arXiv 2510.25741, without its norms and gates between passes",
 		Use: "Depth without weights: tokens pass a run of blocks k times, on any stream. It has the parameters of the blocks, and the FLOPs, activations " +
 			"and key-value cache of the depth: this preset, blocks 1 and 2 of 4 three times, takes twice its transformer's. With k = 1 it is the transformer.",
+	}
+}
+
+// writesCard returns the card of what happens to writes, named after the stream unless that is the
+// baseline's.
+func writesCard(on, card layers.Card, named bool) layers.Card {
+	if named {
+		card.Title = on.Title + ", " + strings.ToLower(card.Title[:1]) + card.Title[1:]
+	}
+	return card
+}
+
+// nanoChatCard returns the card of nanochat's blocks.
+func nanoChatCard() layers.Card {
+	return layers.Card{
+		Title: "nanochat",
+		Equation: "h_0 = e_t + lambda_s sigmoid(e_t[:24] w_s) e_(t-1),   e = Norm(embedding)\n" +
+			"h <- lambda_l h + mu_l h_0 before block l;   h <- h - lambda_b h_(L/2) before the last norm\n" +
+			"v <- v + 3 sigmoid(u[:12] W_g) V_l[token], every other block;   F: relu(W_1 u)^2 W_2;   logits: 15 tanh(z / 15)",
+		Source: "Karpathy's nanochat since July 2026 (commit 92d63d4), after modded-nanogpt's records",
+		Use: "A vector stream with what a year of speed records left: the token before's embedding (smear), the first state in every block (x0), half of " +
+			"the way taken off again (backout), and values looked up by token. Smear, x0 and backout cost next to nothing; the tables of values cost V times the " +
+			"width of keys in every other block, and no FLOPs. Made for Muon and its own rates; here it trains like the others.",
 	}
 }
 

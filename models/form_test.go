@@ -184,6 +184,9 @@ func TestResidualFormOfFixedOnes(t *testing.T) {
 		}
 		fixed++
 		for _, f := range forms {
+			if len(f.Beyond) > 0 { // such as a sum with h_0 before the block
+				continue
+			}
 			w := watch(t, c, modeltest.PerturbedStore(t, c, tensor.Float64), f.Site, 1)
 			require.Nil(t, w.coefficients, "%s: none to be seen", name)
 			n := f.Res.Rows

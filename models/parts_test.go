@@ -16,7 +16,7 @@ import (
 )
 
 // TestPartsCountTheirParameters: each part of a model counts exactly the parameters that it makes.
-// The stream counts those that its design makes alone, a feed-forward the remaining ones with its
+// The stream counts those that its design makes alone and those of section writes, a feed-forward the remaining ones with its
 // sites' names, and the unembedding its table; no parameter is left over.
 func TestPartsCountTheirParameters(t *testing.T) {
 	bases := append(append(zooBases(t), moeBase()), tinyVector(matchingHeads), tinyMatrix(experts(3, 0)), tinyVector(sharedHeads), tinyMatrix(sharedHeads), tinyVector(preparedHeads), tinyMatrix(preparedHeads))
@@ -59,7 +59,9 @@ func checkParts(t *testing.T, config models.Config) {
 		if b.Store().Param(p.Name) == nil {
 			part = models.PartUnembedding
 			switch {
-			case strings.HasSuffix(p.Name, ".attention.q_norm") || strings.HasSuffix(p.Name, ".attention.k_norm") || strings.HasSuffix(p.Name, ".attention.value_residual"):
+			case c.Writes != nil && strings.HasSuffix(p.Name, "conv"):
+				part = models.PartStream
+			case strings.Contains(p.Name, ".attention."):
 				part = string(stream.Attention)
 			case p.Name != "unembedding":
 				require.Contains(t, p.Name, ".feedforward.", c.Stream.Name())

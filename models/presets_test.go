@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 )
@@ -23,7 +24,8 @@ func TestPresetCounts(t *testing.T) {
 		if assert.Contains(t, rows, p.Name) {
 			row.checkCounts(t, p.Name, rows)
 		}
-		assert.Equal(t, c.Norm == models.NormRMS && c.Attention.QKNorm, p.Modern, "%s: the modern block", p.Name)
+		_, gated := c.FeedForward.(layers.SwiGLUConfig)
+		assert.Equal(t, c.Norm == models.NormRMS && c.Attention.QKNorm && gated, p.Modern, "%s: the modern block", p.Name)
 		assert.Equal(t, row.Paper, p.Paper, "%s: millions as printed", p.Name)
 		if p.Paper > 0 {
 			assert.True(t, p.RoundsToPaper(c.Cost().Parameters), "%s: printed %v, computed %d", p.Name, p.Paper, c.Cost().Parameters)

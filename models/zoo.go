@@ -234,6 +234,9 @@ func largePresets() []Preset {
 		{"vwn-8x64", on(stream.VWNConfig{M: 8, N: 64})},
 		{"swiglu-162m", feedForward(large, layers.SwiGLUConfig{Hidden: 2048})},
 		{"relu2-162m", feedForward(large, layers.ReLU2Config{Hidden: 3072})},
+		{"conv-162m", convolved(large)},
+		{"rmt-conv-134m", convolved(rmt)},
+		{"nanochat-162m", trainedAs(large, NanoChat(12, 768, 3072, 12))},
 	}), []Preset{
 		{Name: "modern-162m", Config: modern(large, 4, 2048), Baseline: plain, Modern: true},
 		{Name: "rmt-modern-134m", Config: modern(rmt, 0, 2048), Baseline: plain, Modern: true},
@@ -284,6 +287,9 @@ func smallPresets() []Preset {
 		{"quickstart-vwn", on(stream.VWNConfig{M: 2, N: 3})},
 		{"quickstart-swiglu", feedForward(small, layers.SwiGLUConfig{Hidden: 688})},
 		{"quickstart-relu2", feedForward(small, layers.ReLU2Config{Hidden: 1024})},
+		{"quickstart-conv", convolved(small)},
+		{"quickstart-rmt-conv", convolved(rmt)},
+		{"quickstart-nanochat", trainedAs(small, NanoChat(4, 256, 1024, 8))},
 	}), []Preset{
 		{Name: "quickstart-modern", Config: modern(small, 2, 704), Baseline: plain, Modern: true},
 		{Name: "quickstart-rmt-modern", Config: modern(rmt, 0, 704), Baseline: plain, Modern: true},
@@ -320,6 +326,18 @@ func modern(c Config, kvHeads, hidden int) Config {
 	c.Norm, c.Attention.Positions, c.Attention.InverseLayerScaling = NormRMS, PositionsRoPE, false
 	c.Attention.KVHeads, c.Attention.QKNorm = kvHeads, true
 	return feedForward(c, layers.SwiGLUConfig{Hidden: hidden})
+}
+
+// convolved returns c with a convolution of all that it can be asked for.
+func convolved(c Config) Config {
+	c.Writes = stream.ConvWrites{Taps: 4, At: []string{string(stream.Attention), string(stream.FeedForward), "keys", "values"}}
+	return c
+}
+
+// trainedAs returns c with the vocabulary, rows and init of another model, to be compared with it.
+func trainedAs(other, c Config) Config {
+	c.Vocab, c.Seq, c.Init = other.Vocab, other.Seq, other.Init
+	return c
 }
 
 // mixture returns c with 8 experts of the given hidden width, two for each token.

@@ -28,7 +28,8 @@ func Small(zoo models.Zoo) []models.Preset {
 func Shrunk(c models.Config) models.Config {
 	c.Layers, c.Vocab, c.Seq, c.Attention.Positions = 2, 13, 9, models.PositionsLearned
 	c.LoopBegin, c.LoopEnd = min(c.LoopBegin, 1), min(c.LoopEnd, 2)
-	c.Attention.Heads = min(3, c.Attention.Heads)
+	c.Attention.Heads, c.Attention.RopeBase = min(3, c.Attention.Heads), 0
+	c.Attention.ValueEmbeddings = min(smallSize, c.Attention.ValueEmbeddings)
 	if c.Attention.KVHeads > 0 {
 		c.Attention.Heads, c.Attention.KVHeads = 2*min(1, c.Attention.Heads), 1
 	}
