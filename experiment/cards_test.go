@@ -67,6 +67,9 @@ func tinyZoo(t *testing.T) models.Zoo {
 		if _, err := preset.Config.Size("stream.d_model"); err != nil {
 			sizes = "stream: {dk: 6, dv: 4, rank: 2}"
 		}
+		if preset.Config.Attention.ValueEmbeddings > 0 { // whose gates read 12 entries, the smear's 24
+			sizes = "stream: {d_model: 24}, attention: {heads: 2}"
+		}
 		if preset.Config.Loops > 1 {
 			sizes += ", loop_begin: 0, loop_end: 1"
 		}
