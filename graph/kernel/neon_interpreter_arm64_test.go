@@ -271,6 +271,14 @@ func (p *neonProgram) movesLanes(name string, x []string) bool {
 			p.v[p.number(to)] = [4]uint32{w, w, w, w}
 			return true
 		}
+		if strings.HasPrefix(to, "[") { // whole registers, which follow one another in memory
+			for i, register := range x[1:] {
+				for lane := range 4 {
+					p.v[p.number(register)][lane] = *word(at, 4*i+lane)
+				}
+			}
+			return true
+		}
 		if n, lane := element(to); name == "VLD1" {
 			p.v[n][lane] = *word(at, 0)
 		} else {

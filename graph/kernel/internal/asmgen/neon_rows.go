@@ -200,12 +200,12 @@ func (d neonDot) emit(w *asm.Writer) {
 		w.Op("ADD", "R5", neonRow(3+c), neonRow(4+c))
 	}
 	neonClear(w, d.rows*d.cols)
-	for i, step := range []int{4, 1} {
+	for i, step := range []int{8, 4, 1} {
 		label := fmt.Sprintf("step%d", i)
 		w.Op("SUBS", fmt.Sprintf("$%d", step), "R3")
 		w.Op("BLT", label+"end")
 		w.Label(label)
-		d.emitStep(w, []string{"FMOVQ.P", "FMOVS.P"}[i], 4*step)
+		d.emitStep(w, []string{"FLDPQ.P", "FMOVQ.P", "FMOVS.P"}[i], 4*step)
 		w.Op("SUBS", fmt.Sprintf("$%d", step), "R3")
 		w.Op("BGE", label)
 		w.Label(label + "end")
@@ -218,17 +218,27 @@ func (d neonDot) emit(w *asm.Writer) {
 	w.Return()
 }
 
-// emitStep adds the products of one vector of each row.
+// emitStep adds the products of two vectors, a vector or an element of each row.
 func (d neonDot) emitStep(w *asm.Writer, load string, size int) {
-	a := func(r int) string { return w.Vector(16 + r) }
-	b := func(c int) string { return w.Vector(20 + c) }
+	pair := func(first int) []string { return []string{w.Vector(first), w.Vector(first + 1)} }
+	a := func(r int) []string { return pair(16 + 2*r) }
+	read := func(row int, to []string) {
+		registers := asm.Scalar(to[0])
+		if size == 32 {
+			registers = fmt.Sprintf("(%s, %s)", registers, asm.Scalar(to[1]))
+		}
+		w.Op(load, at(size, neonRow(row)), registers)
+	}
 	for r := range d.rows {
-		w.Op(load, at(size, neonRow(r)), asm.Scalar(a(r)))
+		read(r, a(r))
 	}
 	for c := range d.cols {
-		w.Op(load, at(size, neonRow(4+c)), asm.Scalar(b(c)))
-		for r := range d.rows {
-			w.Neon("VFMLA", asm.Singles, b(c), a(r), d.acc(r, c))
+		b := pair(24 + 2*(c%2))
+		read(4+c, b)
+		for half := range max(1, size/16) {
+			for r := range d.rows {
+				w.Neon("VFMLA", asm.Singles, b[half], a(r)[half], d.acc(r, c))
+			}
 		}
 	}
 }

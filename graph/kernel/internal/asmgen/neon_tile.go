@@ -3,13 +3,15 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/residua-go/residua/graph/kernel/internal/asm"
 )
 
 // neonTile is microkernel for NEON. The vector registers hold elements of A (of its rows four steps
 // of k at a time, or of a stored row of A^T), accumulators (row by row), then one or two vectors of
-// B. Products multiply B by lanes of A.
+// B. Products multiply B by lanes of A. If a row of B is one vector, there is room for eight steps
+// of A's rows, which one instruction loads.
 //
 // A partial vector is read and written lane by lane without branches: the lanes beyond the end
 // repeat the last column, and store its value again.
@@ -83,10 +85,24 @@ func (k neonTile) as() int {
 	if k.transposed {
 		n = (k.rows + 3) / 4
 	}
-	if k.pairs == neonSplit {
+	if k.pairs == neonSplit || k.double() {
 		return 2 * n
 	}
 	return n
+}
+
+// double tells whether two vectors of each row of A are loaded at a time.
+func (k neonTile) double() bool { return k.vecs == 1 && !k.transposed && k.pairs == "" }
+
+// element returns the register and the lane of row r of A at a step of a group.
+func (k neonTile) element(r, step int) (string, int) {
+	switch {
+	case k.transposed:
+		return k.a(r / 4), r % 4
+	case k.double():
+		return k.a(2*r + step/4), step % 4
+	}
+	return k.a(r), step
 }
 
 // b returns the register of vector v of B's row: one of two if there are more vectors.
@@ -160,11 +176,14 @@ func (k neonTile) emit(w *asm.Writer) {
 	w.Return()
 }
 
-// emitSteps adds up the products: for rows of A four steps at a time, then one at a time.
+// emitSteps adds up the products: for rows of A four or eight steps at a time, then one at a time.
 func (k neonTile) emitSteps(w *asm.Writer) {
 	steps := 4
-	if k.transposed {
+	switch {
+	case k.transposed:
 		steps = 2
+	case k.double():
+		steps = 8
 	}
 	w.List(`
 		SUBS $steps, R3
@@ -172,7 +191,12 @@ func (k neonTile) emitSteps(w *asm.Writer) {
 		PCALIGN $32
 		group:
 	`, asm.Names{"steps": steps})
-	if !k.transposed {
+	switch {
+	case k.double():
+		for r := range k.rows {
+			w.Op("FLDPQ.P", at(32, neonRow(r)), fmt.Sprintf("(%s, %s)", asm.Scalar(k.a(2*r)), asm.Scalar(k.a(2*r+1))))
+		}
+	case !k.transposed:
 		k.emitRowsOfA(w, "FMOVQ.P", 16)
 	}
 	for lane := range steps {
@@ -199,7 +223,8 @@ func (k neonTile) emitSteps(w *asm.Writer) {
 
 func (k neonTile) emitRowsOfA(w *asm.Writer, load string, size int) {
 	for r := range k.rows {
-		w.Op(load, at(size, neonRow(r)), asm.Scalar(k.a(r)))
+		a, _ := k.element(r, 0)
+		w.Op(load, at(size, neonRow(r)), asm.Scalar(a))
 	}
 }
 
@@ -228,17 +253,19 @@ func (k neonTile) emitStep(w *asm.Writer, lane int) {
 			k.emitProducts(w, v, lane, func(a string, lane, u, r int) { w.NeonLane(a, lane, k.b(u), k.acc(r, u)) })
 		}
 	}
-	w.Op("ADD", neonBS, neonB)
+	if !k.advances() {
+		w.Op("ADD", neonBS, neonB)
+	}
 }
+
+// advances tells whether the instruction that loads B's row also points to the next row.
+func (k neonTile) advances() bool { return !k.partial && k.vecs <= 2 }
 
 // emitProducts adds the products of the vectors v and v+1 of B's row with the elements of A for one
 // k: for rows of A, those in a lane.
 func (k neonTile) emitProducts(w *asm.Writer, v, lane int, add func(a string, lane, u, r int)) {
 	for r := range k.rows {
-		a, lane := k.a(r), lane
-		if k.transposed {
-			a, lane = k.a(r/4), r%4
-		}
+		a, lane := k.element(r, lane)
 		for u := v; u < min(v+2, k.vecs); u++ {
 			add(a, lane, u, r)
 		}
@@ -249,6 +276,9 @@ func (k neonTile) emitProducts(w *asm.Writer, v, lane int, add func(a string, la
 func (k neonTile) emitB(w *asm.Writer, v int) {
 	last := k.vecs - 1
 	switch whole := k.vecs; {
+	case k.advances():
+		w.Op("VLD1.P", "("+neonB+")("+neonBS+")", "["+strings.Join(k.bs(0, whole), ".S4, ")+".S4]")
+		return
 	case !k.partial:
 		neonLoads(w, neonB, 16*v, k.bs(v, whole)...)
 		return
