@@ -16,8 +16,9 @@ import (
 )
 
 // TestPartsCountTheirParameters: each part of a model counts exactly the parameters that it makes.
-// The stream counts those that its design makes alone and those of section writes, a feed-forward the remaining ones with its
-// sites' names, and the unembedding its table; no parameter is left over.
+// The stream counts those that its design makes alone and those of section writes, attention and
+// feed-forward the remaining ones with their sites' names, and the unembedding its table; no
+// parameter is left over.
 func TestPartsCountTheirParameters(t *testing.T) {
 	bases := append(append(zooBases(t), moeBase()), tinyVector(matchingHeads), tinyMatrix(experts(3, 0)), tinyVector(sharedHeads), tinyMatrix(sharedHeads), tinyVector(preparedHeads), tinyMatrix(preparedHeads))
 	for _, p := range modeltest.Small(models.Standard()) {

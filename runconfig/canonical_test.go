@@ -57,6 +57,9 @@ func TestNewKeysChangeNoIdentity(t *testing.T) {
 			entries, err := settings.Entries(*run)
 			require.NoError(t, err)
 			kinds := map[string]string{"model.stream.": p.Config.Stream.Name(), "train.optim.": optim}
+			if p.Config.Writes != nil {
+				kinds["model.writes."] = p.Config.Writes.Name()
+			}
 			if p.Config.FeedForward != nil {
 				kinds["model.feedforward."] = p.Config.FeedForward.Name()
 			}

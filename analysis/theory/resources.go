@@ -83,6 +83,8 @@ func checkCountable(name string, c models.Spec) (bool, error) {
 		return false, check.Value(name+": bias", "none, as in the paper", true)
 	case c.FeedForwardShape().Experts > 0:
 		return false, check.Value(name+": experts", "0, a dense feed-forward", c.FeedForwardShape().Experts)
+	case c.Writes != nil:
+		return false, check.Value(name+": writes", "none, as in the paper", c.Writes.Name())
 	case !hasTwoMaps(c):
 		return false, check.Value(name+": feedforward", "two maps, as in the paper", c.FeedForward.Name())
 	case c.KVHeads() != c.HeadCount() || c.Attention.QKNorm || c.Attention.ValueResidual != "":
