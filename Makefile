@@ -116,15 +116,15 @@ MPI_LIBRARIES := "standard ABI:build/mpi/bin/mpiexec" "MPICH's ABI:build/mpi/bin
 	"MPICH's ABI:mpiexec.mpich" "Open MPI's ABI:mpiexec.openmpi"
 
 .PHONY: mpi
-mpi: ## build with the tag mpi, and test ranks over MPICH, which it installs in build/mpi, and over Debian's mpich and openmpi-bin where they are found
+mpi: ## build with the tag mpi, and test ranks over MPICH, which it installs in build/mpi, and over Debian's mpich and openmpi-bin where they are found; MPI_TESTS and MPI_RUN choose tests of distributed/mpi and of cli/train
 	@test -x build/mpi/bin/mpiexec || { python3 -m venv build/mpi && build/mpi/bin/pip install -q mpich==5.0.2; }
 	$(GO) build -tags mpi -o /dev/null ./cmd/train
 	$(GO) test -tags mpi -c -o build/mpi/mpi.test ./distributed/mpi
 	@for l in $(MPI_LIBRARIES); do IFS=:; set -- $$l; IFS=' '; name=$$1 launcher=$$2 library=$$3; \
 		found=$$(command -v $$launcher) || { echo "$$name: not tested, there is no $$launcher"; continue; }; \
 		echo "$$name, $$found"; \
-		RESIDUA_MPI=$$library RESIDUA_MPIEXEC=$$found RESIDUA_MPI_WANT=$$name build/mpi/mpi.test $${library:+-test.run=Collectives} || exit 1; done
-	RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags mpi -count=1 -run MPI ./cli/train
+		RESIDUA_MPI=$$library RESIDUA_MPIEXEC=$$found RESIDUA_MPI_WANT=$$name build/mpi/mpi.test -test.run="$${library:+Collectives}$(MPI_TESTS)" || exit 1; done
+	RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags mpi -count=1 -run '$(or $(MPI_RUN),MPI)' ./cli/train
 	RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags "mpi cuda" -count=1 -run MPIDevice ./cli/train
 
 .PHONY: mpi-scale
