@@ -122,8 +122,8 @@ mpi: ## build with the tag mpi, and test ranks over MPICH, which it installs in 
 	$(GO) test -tags mpi -c -o build/mpi/mpi.test ./distributed/mpi
 	@for l in $(MPI_LIBRARIES); do IFS=:; set -- $$l; IFS=' '; name=$$1 launcher=$$2 library=$$3; \
 		found=$$(command -v $$launcher) || { echo "$$name: not tested, there is no $$launcher"; continue; }; \
-		echo "$$name, $$found"; \
-		RESIDUA_MPI=$$library RESIDUA_MPIEXEC=$$found RESIDUA_MPI_WANT=$$name build/mpi/mpi.test -test.run="$${library:+Collectives}$(MPI_TESTS)" || exit 1; done
+		echo "$$name, $$found"; run='$(MPI_TESTS)'; [ -z "$$library" ] || run=Collectives; \
+		RESIDUA_MPI=$$library RESIDUA_MPIEXEC=$$found RESIDUA_MPI_WANT=$$name build/mpi/mpi.test -test.run="$$run" || exit 1; done
 	RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags mpi -count=1 -run '$(or $(MPI_RUN),MPI)' ./cli/train
 	RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags "mpi cuda" -count=1 -run MPIDevice ./cli/train
 
