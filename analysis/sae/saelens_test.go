@@ -35,7 +35,8 @@ func TestSAELensComputesTheSame(t *testing.T) {
 		s.Metadata = Metadata{Model: "m", Name: "embedding.out", To: "norm.out", Context: 8, Lens: lensVersion}
 		require.NoError(t, os.Mkdir(folder, 0o777))
 		require.NoError(t, s.Save(folder))
-		require.NoError(t, checkpoint.WriteTensors(filepath.Join(folder, "x.safetensors"), []checkpoint.Tensor{{Name: "x", Shape: []int{tokens, in}, Data: singles(x)}}, nil))
+		given := []checkpoint.Tensor{{Name: "x", Shape: []int{tokens, in}, Data: singles(x)}}
+		require.NoError(t, checkpoint.WriteTensors(filepath.Join(folder, "x.safetensors"), given, nil))
 		all[a], args = s, append(args, folder)
 	}
 	text, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput()
