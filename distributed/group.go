@@ -22,7 +22,7 @@ const (
 	underWay = 4
 
 	// abortGrace is how long Abort waits for the job to end.
-	abortGrace = 2 * time.Second
+	abortGrace = 5 * time.Second
 )
 
 var errEnded = errors.New("the group of ranks has ended: Close or Abort was called before")
