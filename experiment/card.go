@@ -127,9 +127,10 @@ func nanoChatCard() layers.Card {
 			"h <- lambda_l h + mu_l h_0 before block l;   h <- h - lambda_b h_(L/2) before the last norm\n" +
 			"v <- v + 3 sigmoid(u[:12] W_g) V_l[token], every other block;   F: relu(W_1 u)^2 W_2;   logits: 15 tanh(z / 15)",
 		Source: "Karpathy's nanochat since July 2026 (commit 92d63d4), after modded-nanogpt's records",
-		Use: "A vector stream with what a year of speed records left: the token before's embedding (smear), the first state in every block (x0), half of " +
-			"the way taken off again (backout), and values looked up by token. Smear, x0 and backout cost next to nothing; the tables of values cost V times the " +
-			"width of keys in every other block, and no FLOPs. Made for Muon and its own rates; here it trains like the others.",
+		Use: "A vector stream with what nanochat's author kept: the token before's embedding (smear), the first state in every block (x0), the state " +
+			"after half of the blocks subtracted at the end (backout), and values looked up by token. Smear, x0 and backout have few parameters and FLOPs, " +
+			"but each passes over the stream; the tables of values have V times the width of keys in every other block. nanochat trains it by Muon, " +
+			"at rates of its own.",
 	}
 }
 
