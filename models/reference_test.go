@@ -25,11 +25,7 @@ const (
 	toleranceSteps    = 1e-4 // losses and gradient norms of training steps
 	toleranceWeights  = 1e-3 // weights after them
 	toleranceSchedule = 1e-6
-	// A gradient in float32 that differs by more than tolerance32 may differ by this multiple of
-	// what the rounding of weights to float32 alone makes of it, in float64: of hyper-dynamic,
-	// whose gradients through the norms cancel, 3e-5.
-	ofRounding    = 4
-	gradientFloor = 0.1 // the smallest denominator for a gradient, as a share of the model's largest gradient entry
+	gradientFloor     = 0.1 // the smallest denominator for a gradient, as a share of the model's largest gradient entry
 )
 
 // referenceDir returns the folder with the references: RESIDUA_REFERENCE, or the project's own. A
