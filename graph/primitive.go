@@ -143,8 +143,14 @@ func (d *Derivative) Set(i int, grad *gorgonia.Node) { d.grads[i] = grad }
 // primary's run computes (CallOf.SecondaryOut), names it, and sets it as that gradient.
 func (d *Derivative) SetSecondary(i int, primary *gorgonia.Node, n int, name string) {
 	if d.Wants(i) {
-		d.Set(i, d.b.secondary(primary, n, name, d.op.in[i].Shape, nil))
+		d.SetHeld(i, primary, n, name)
 	}
+}
+
+// SetHeld does what SetSecondary does for an input of which Differentiable says that it has no
+// gradient: a secondary of the op reads that input, too, and has left its gradient to the op.
+func (d *Derivative) SetHeld(i int, primary *gorgonia.Node, n int, name string) {
+	d.Set(i, d.b.secondary(primary, n, name, d.op.in[i].Shape, nil))
 }
 
 // SetFloat32 does what SetSecondary does for a gradient that stays in 32 bits on a device, such as

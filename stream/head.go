@@ -134,31 +134,29 @@ type rowGates struct {
 	factor, eps float64
 }
 
-// params makes the parameters name.phi, name.alpha and name.b, static ones name.b alone, and
-// returns the function that computes the factors of h [T, n, D], for mix.Read and mix.Write. Site
-// says at which row a site's read starts, with raw.
-func (g rowGates) params(b *graph.Builder, c Vectors, name string, site int) (of func(h *gorgonia.Node) *gorgonia.Node, all gorgonia.Nodes) {
+// mixer makes the parameters name.phi, name.alpha and name.b, static ones name.b alone, and returns
+// the mixer of the factors of h [T, n, D], for mix.Read and mix.Write. Site says at which row a
+// site's read starts, with raw; form describes the parameters.
+func (g rowGates) mixer(b *graph.Builder, c Vectors, name string, site int, form func(parameters gorgonia.Nodes) Form) RowMixer {
 	groups := 1 + int(indicator(g.writes))
 	start := slices.Concat(g.readStart(site), make([]float64, (groups-1)*g.n))
 	bias := b.Param(constant(name+".b", start, len(start)))
 	o := mix.SigmoidOptions{N: g.n, Write: g.writes, Factor: g.factor, Eps: g.eps}
 	if g.static {
-		return func(*gorgonia.Node) *gorgonia.Node { return mix.SigmoidCoefficients(b, nil, nil, bias, o) }, gorgonia.Nodes{bias}
+		return RowMixer{Coefficients: func(*gorgonia.Node) *gorgonia.Node { return mix.SigmoidCoefficients(b, nil, nil, bias, o) },
+			Form: func() Form { return form(gorgonia.Nodes{bias}) }}
 	}
 	weights := decaying(name+".phi", g.n*c.D, len(start))
 	if !g.raw {
 		weights.Init = graph.Normal(gatesStd)
 	}
 	phi, alpha := b.Param(weights), b.Param(filled(name+".alpha", startAlpha, groups))
-	return func(h *gorgonia.Node) *gorgonia.Node {
-		z := h
-		if g.raw {
-			z = linear.Map(b, h, phi, linear.Options{})
-		} else {
-			z = norm.Linear(b, h, nil, phi, norm.Options{RMS: true, Eps: c.Norm.Eps})
-		}
-		return mix.SigmoidCoefficients(b, z, alpha, bias, o)
-	}, gorgonia.Nodes{phi, alpha, bias}
+	of := func(z *gorgonia.Node) *gorgonia.Node { return mix.SigmoidCoefficients(b, z, alpha, bias, o) }
+	formed := func() Form { return form(gorgonia.Nodes{phi, alpha, bias}) }
+	if g.raw {
+		return RowMixer{Coefficients: func(h *gorgonia.Node) *gorgonia.Node { return of(linear.Map(b, h, phi, linear.Options{})) }, Form: formed}
+	}
+	return ProjectedMixer(b, mix.Projection{W: phi, Norm: norm.Options{RMS: true, Eps: c.Norm.Eps}}, of, formed)
 }
 
 // gatesStd is the standard deviation with which phi starts in Hy4.

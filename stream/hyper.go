@@ -119,7 +119,7 @@ func (c HyperConfig) New(b *graph.Builder) Stream {
 			func(i, _ int) float64 { return indicator(i == c.first(at)%c.N) }, kronecker,
 			func(_, _ int) float64 { return 1 }), c.N, p.columns()))
 		if !c.Dynamic {
-			return RowMixer{func(*gorgonia.Node) *gorgonia.Node { return static }, func() Form { return s.form(b, p, Learned, static) }}
+			return RowMixer{Coefficients: func(*gorgonia.Node) *gorgonia.Node { return static }, Form: func() Form { return s.form(b, p, Learned, static) }}
 		}
 		gain, w := b.Param(layers.Gain(name+".norm", c.D)), b.Param(decaying(name+".w", c.D, p.columns()))
 		scale := b.Param(constant(name+".scale", []float64{0.01, 0.01}, 2))
@@ -130,10 +130,9 @@ func (c HyperConfig) New(b *graph.Builder) Stream {
 // tanhMixer returns a mixer that computes static + scale ⊙ tanh(tau Norm(h) w), row by row; it
 // starts as static.
 func tanhMixer(b *graph.Builder, p packing, s rowStarts, static, gain, w, scale *gorgonia.Node, o norm.Options, tau float64) RowMixer {
-	return RowMixer{func(h *gorgonia.Node) *gorgonia.Node {
-		z := norm.Linear(b, h, gain, w, o) // [T, n, 2m+n]
-		return mix.TanhCoefficients(b, z, static, scale, tau)
-	}, func() Form { return s.form(b, p, Dependent, static, gain, w, scale) }}
+	return ProjectedMixer(b, mix.Projection{W: w, Gain: gain, Norm: o}, func(z *gorgonia.Node) *gorgonia.Node {
+		return mix.TanhCoefficients(b, z, static, scale, tau) // of z [T, n, 2m+n]
+	}, func() Form { return s.form(b, p, Dependent, static, gain, w, scale) })
 }
 
 // rowStarts describes in words the initial values of A_res, A_down and B_up, and names the source.

@@ -143,8 +143,9 @@ func (c IHCConfig) New(b *graph.Builder) Stream {
 	head.writes = false
 	return newRows(b, c.Vectors, c.packing(), c.RowOptions, func(at Site) RowMixer {
 		site := c.first(at)
-		coefficients, parameters := gates.params(b, c.Vectors, at.Name()+ihcName, site)
-		return RowMixer{coefficients, func() Form { return c.form(parameters, gates.readStart(site)) }}
+		return gates.mixer(b, c.Vectors, at.Name()+ihcName, site, func(parameters gorgonia.Nodes) Form {
+			return c.form(parameters, gates.readStart(site))
+		})
 	}, &head)
 }
 

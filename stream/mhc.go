@@ -203,8 +203,8 @@ func (k constrained) stream(b *graph.Builder, c Vectors, o RowOptions) Stream {
 		phi := b.Param(decaying(name+".phi", k.n*c.D, len(start)))
 		alpha := b.Param(constant(name+".alpha", slices.Repeat([]float64{k.alpha}, 3), 3))
 		bias := b.Param(constant(name+".b", start, len(start)))
-		return RowMixer{func(h *gorgonia.Node) *gorgonia.Node {
-			return k.of(norm.Linear(b, h, nil, phi, norm.Options{RMS: true, Eps: c.Norm.Eps}), alpha, bias) // of x_n phi [T, 2n+..]
+		return ProjectedMixer(b, mix.Projection{W: phi, Norm: norm.Options{RMS: true, Eps: c.Norm.Eps}}, func(z *gorgonia.Node) *gorgonia.Node {
+			return k.of(z, alpha, bias) // of x_n phi [T, 2n+..]
 		}, func() Form {
 			f := mixedForm(packing{n: k.n, m: 1}, k.source, Dependent, phi, alpha, bias)
 			f.Res.Constraint, f.Down.Constraint, f.Up.Constraint = DoublyStochastic, WithinOne, WithinTwo
@@ -212,7 +212,7 @@ func (k constrained) stream(b *graph.Builder, c Vectors, o RowOptions) Stream {
 			f.Down.Start = Start{"sigmoid(+1) at row (site mod n), sigmoid(-1) elsewhere", opened(1, pre)}
 			f.Up.Start = Start{writes, opened(2, post)}
 			return f
-		}}
+		})
 	}, nil)
 }
 

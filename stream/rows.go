@@ -6,6 +6,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/mix"
+	"github.com/residua-go/residua/graph/ops/norm"
 	"github.com/residua-go/residua/graph/ops/shape"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/stream/linear"
@@ -24,7 +25,7 @@ type rows struct {
 	packing
 	mixers  []RowMixer // by Site.Index
 	options RowOptions
-	head    func(h *gorgonia.Node) *gorgonia.Node // the gated head's factors, for mix.Read
+	head    *RowMixer // of the gated head's factors; nil: none
 }
 
 // RowMixer computes the coefficients by which a site reads, carries and writes n rows H [T, n, D],
@@ -34,6 +35,20 @@ type RowMixer struct {
 	// mix.Read and mix.Write take them; [n, 2] or [T, n, 2] if rows are carried as they are.
 	Coefficients func(h *gorgonia.Node) *gorgonia.Node
 	Form         func() Form // with an empty Site
+	projected    *projected  // nil: Coefficients does not begin with a projection of h
+}
+
+// projected are coefficients that begin with a projection of the stream: the write before computes
+// it in its own pass.
+type projected struct {
+	mix.Projection
+	of func(z *gorgonia.Node) *gorgonia.Node
+}
+
+// ProjectedMixer returns a mixer whose coefficients are of(z), z = Norm(h) w. The write before a
+// site computes z in its own pass, which is faster than Coefficients that begin with norm.Linear.
+func ProjectedMixer(b *graph.Builder, p mix.Projection, of func(z *gorgonia.Node) *gorgonia.Node, form func() Form) RowMixer {
+	return RowMixer{func(h *gorgonia.Node) *gorgonia.Node { return of(norm.Linear(b, h, p.Gain, p.W, p.Norm)) }, form, &projected{p, of}}
 }
 
 // mixCost returns the cost of a site's mixing, which keeps the stream of size entries, what is read
@@ -78,7 +93,8 @@ func newRows(b *graph.Builder, c Vectors, p packing, o RowOptions, newMixer func
 		if head == nil {
 			head = &rowGates{n: p.n}
 		}
-		r.head, _ = head.params(b, c, headName, 0)
+		mixer := head.mixer(b, c, headName, 0, nil)
+		r.head = &mixer
 	}
 	r.addLastNorm()
 	r.Use(r)
@@ -130,31 +146,61 @@ func (v *Vector) copies(x *gorgonia.Node, n int) VectorState {
 // Read reads A_down^T H. With a single pass, the write before has read it by its own A_down.
 func (r *rows) Read(s State, at Site) (*gorgonia.Node, Link) {
 	state := s.(VectorState)
-	c := r.Hook(at, coefficientsHook, r.mixers[at.Index].Coefficients(state.H), "row", "coefficient")
 	if r.options.SinglePass {
-		return r.Hook(at, ".read", state.More[0]), c
+		return r.Hook(at, ".read", state.More[0]), r.coefficients(r.mixers[at.Index], at.Name(), state.H, state.More[1:])
 	}
+	c := r.coefficients(r.mixers[at.Index], at.Name(), state.H, state.More)
 	return r.Hook(at, ".read", mix.Read(r.b, state.H, c, r.m)), c // [T, D]
 }
 
 // coefficientsHook is the end of the names of hooks of packed coefficients.
 const coefficientsHook = ".coefficients"
 
-// Write adds B_up^T y to the mixed rows A_carry^T H. With a single pass it also reads the result
-// for the next site or the last norm.
+// coefficients computes a site's coefficients from h, or from h's projection, if the write before
+// has computed it.
+func (r *rows) coefficients(of RowMixer, name string, h *gorgonia.Node, projection gorgonia.Nodes) *gorgonia.Node {
+	if of.projected != nil && len(projection) > 0 {
+		return r.b.Hook(name+coefficientsHook, of.projected.of(projection[0]), "row", "coefficient")
+	}
+	return r.b.Hook(name+coefficientsHook, of.Coefficients(h), "row", "coefficient")
+}
+
+// Write adds B_up^T y to the mixed rows A_carry^T H. In the same pass it computes the projection
+// with which the next site's coefficients begin and, with a single pass, reads the result for the
+// next site or the last norm.
 func (r *rows) Write(s State, at Site, from Reading, y *gorgonia.Node) State {
 	c, h := from.Link.(*gorgonia.Node), s.(VectorState).H // h [T, n, d]
 	y = r.Written(at, y)
+	o := mix.NextOptions{Read: r.options.reads(at, r.c.Common), Project: r.projectionAfter(at)}
 	stream := func(h *gorgonia.Node) *gorgonia.Node { return r.Hook(at, ".stream", h, "row", "feature") }
-	switch {
-	case !r.options.reads(at, r.c.Common):
-		return VectorState{H: stream(mix.Write(r.b, h, y, c, r.m))}
-	case r.b.Hooked(at.Name() + ".stream"): // a replaced stream is to be read
-		h = stream(mix.Write(r.b, h, y, c, r.m))
-		return VectorState{h, gorgonia.Nodes{mix.Read(r.b, h, c, r.m)}}
+	if r.b.Hooked(at.Name()+".stream") || !o.Read && o.Project == nil { // a replaced stream is to be read
+		next := VectorState{H: stream(mix.Write(r.b, h, y, c, r.m))}
+		if o.Read {
+			next.More = gorgonia.Nodes{mix.Read(r.b, next.H, c, r.m)}
+		}
+		return next
 	}
-	next, u := mix.Next(r.b, h, y, c, r.m)
-	return VectorState{stream(next), gorgonia.Nodes{u}}
+	next, u, z := mix.Next(r.b, h, y, c, r.m, o)
+	state := VectorState{H: stream(next)}
+	for _, more := range []*gorgonia.Node{u, z} {
+		if more != nil {
+			state.More = append(state.More, more)
+		}
+	}
+	return state
+}
+
+// projectionAfter returns the projection with which the coefficients of the next site or of the
+// gated head begin; nil: none.
+func (r *rows) projectionAfter(at Site) *mix.Projection {
+	next := r.head
+	if at.Index+1 < len(r.mixers) {
+		next = &r.mixers[at.Index+1]
+	}
+	if next == nil || next.projected == nil {
+		return nil
+	}
+	return &next.projected.Projection
 }
 
 // End returns what the head reads of the rows, by default their sum: [T, D].
@@ -162,7 +208,7 @@ func (r *rows) End(s State) *gorgonia.Node {
 	h := s.(VectorState).H
 	switch r.options.Head {
 	case headGated:
-		return mix.Read(r.b, h, r.b.Hook(headName+coefficientsHook, r.head(h), "row", "coefficient"), 1)
+		return mix.Read(r.b, h, r.coefficients(*r.head, headName, h, s.(VectorState).More), 1)
 	case headMean:
 		return elementwise.Scale(r.b, shape.SumCopies(r.b, h), 1/float64(r.n))
 	case headCarried:

@@ -96,9 +96,9 @@ func (c TwoLaneConfig) New(b *graph.Builder) Stream {
 	}
 	all, columns := s.coefficients(b), packing{n: laneCount, m: 1}.columns()
 	s.rows = newRows(b, c.Vectors, packing{n: laneCount, m: 1}, RowOptions{}, func(at Site) RowMixer {
-		return RowMixer{func(*gorgonia.Node) *gorgonia.Node {
+		return RowMixer{Coefficients: func(*gorgonia.Node) *gorgonia.Node {
 			return shape.Slice(b, all, at.Index*columns, (at.Index+1)*columns) // [2, 4]
-		}, func() Form { return s.form(at) }}
+		}, Form: func() Form { return s.form(at) }}
 	}, nil)
 	s.Use(s)
 	return s

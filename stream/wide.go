@@ -201,13 +201,13 @@ func (c WideConfig) newMixer(b *graph.Builder) func(at Site) RowMixer {
 			q := (1 - wideKeep) / c.MaxForget
 			keep = b.Param(c.filled(name+".keep", math.Log((1-q)/q)))
 		}
-		return RowMixer{func(*gorgonia.Node) *gorgonia.Node {
+		return RowMixer{Coefficients: func(*gorgonia.Node) *gorgonia.Node {
 			carry := carried
 			if keep != nil {
 				carry = elementwise.AddScaled(b, carry, forget, elementwise.Sigmoid(b, elementwise.Scale(b, keep, -1)))
 			}
 			return shape.Concat(b, elementwise.Sigmoid(b, read), carry, elementwise.Scale(b, elementwise.Sigmoid(b, write), 2)) // [n, n+2]
-		}, func() Form { return c.form(read, write, keep, spread) }}
+		}, Form: func() Form { return c.form(read, write, keep, spread) }}
 	}
 }
 

@@ -11,20 +11,32 @@ package kernel
 type MixWrite[T Float] struct {
 	forward  mixWriteForward[T]
 	backward mixWriteBackward[T]
+	linear   NormLinear[T]
 	path     path
+}
+
+// MixProjection is a NormLinear of the stream that a MixWrite writes, one or more rows of it for
+// each token: z [rows, k], and what computes it.
+type MixProjection[T Float] struct {
+	Z, Gain, W, Mean, RSTD []T
+	NormLinearParams
 }
 
 // Forward computes out [tokens, n, d] from h of the same shape, y [tokens, m, d] and c [tokens, n,
 // 2m+n], or [n, 2m+n] if shared. out may be h.
 func (k *MixWrite[T]) Forward(p *Pool, out, h, y, c []T, d MixParams) {
-	k.ForwardRead(p, out, nil, h, y, c, d)
+	k.ForwardNext(p, out, nil, h, y, c, d, MixProjection[T]{})
 }
 
-// ForwardRead is like Forward and computes, from each token's out while it is in the cache,
-// u_t[j] = sum over i of C_t[i, j] out_t[i], j < m: u [tokens, m, d], nil if it is not wanted.
-func (k *MixWrite[T]) ForwardRead(p *Pool, out, u, h, y, c []T, d MixParams) {
+// ForwardNext is like Forward and computes, from out while it is in the cache, what the next
+// sublayer needs of it: u_t[j] = sum over i of C_t[i, j] out_t[i], j < m, u [tokens, m, d], unless
+// u is nil, and the projection, unless it has no columns.
+func (k *MixWrite[T]) ForwardNext(p *Pool, out, u, h, y, c []T, d MixParams, next MixProjection[T]) {
 	t := &k.forward
-	t.d, t.u = d, u
+	t.d, t.u, t.linear = d, u, nil
+	if next.K > 0 {
+		t.linear = k.linear.forwardOf(p, next.Z, out, next.Gain, next.W, next.Mean, next.RSTD, next.NormLinearParams)
+	}
 	t.read = newCombination[T](k.path, d.M, d.D, d.term(d.N, true))
 	if d.Mixes() {
 		t.write = newCombination[T](k.path, d.N, d.D, d.term(d.N, true), d.term(d.M, false))
@@ -40,10 +52,27 @@ type mixWriteForward[T Float] struct {
 	write, read     combination[T]
 	out, u, h, y, c []T
 	d               MixParams
-	scratch         [][]T // one H_t for each worker
+	scratch         [][]T                 // one H_t for each worker
+	linear          *normLinearForward[T] // nil without a projection
 }
 
 func (t *mixWriteForward[T]) Part(worker, lo, hi int) {
+	if t.linear == nil {
+		t.tokens(worker, lo, hi)
+		return
+	}
+	for rows := t.linear.d.rowsOf(t.d); lo < hi; lo += forwardRows {
+		end := min(lo+forwardRows, hi)
+		t.tokens(worker, lo, end)
+		t.linear.Part(worker, lo*rows, end*rows)
+	}
+}
+
+// rowsOf returns the number of rows in each token of a stream.
+func (d NormLinearParams) rowsOf(of MixParams) int { return of.stream() / d.Width }
+
+// tokens computes the tokens [lo, hi).
+func (t *mixWriteForward[T]) tokens(worker, lo, hi int) {
 	write, read, d := t.write, t.read, t.d
 	sizeH, sizeY := d.stream(), d.rows()
 	ahead := tokensAhead[T](sizeH)
@@ -75,17 +104,36 @@ func (t *mixWriteForward[T]) Part(worker, lo, hi int) {
 // and 0 for the columns of down. The gradient of h may be dout; without carry it is dout, and is
 // not computed. For a shared C, see MixRead.Backward.
 func (k *MixWrite[T]) Backward(p *Pool, g MixGrads[T], dout, h, y, c []T, d MixParams) {
-	k.BackwardRead(p, g, dout, nil, nil, h, y, c, d)
+	k.BackwardNext(p, g, dout, nil, nil, h, y, c, d, MixProjectionGrads[T]{})
 }
 
-// BackwardRead computes the gradients of ForwardRead from dout and du, the gradient of u: those of
-// Backward with dout_t[i] + sum over j of C_t[i, j] du_t[j] in place of dout, and
+// MixProjectionGrads are the gradient of a MixProjection's z, and the slices for those of its gain
+// and w.
+type MixProjectionGrads[T Float] struct {
+	Of    MixProjection[T]
+	DZ    []T
+	Grads NormLinearGrads[T] // without X, which is what BackwardNext adds to dout
+}
+
+// BackwardNext computes the gradients of ForwardNext from dout, du, the gradient of u, which may be
+// nil, and that of the projection: those of Backward with dout_t[i] + sum over j of C_t[i, j]
+// du_t[j] + the projection's gradient of out_t[i] in place of dout, and
 //
 //	dC_t[i, j] = out_t[i] . du_t[j],   j < m
 //
-// Without carry it computes the gradient of h, too.
-func (k *MixWrite[T]) BackwardRead(p *Pool, g MixGrads[T], dout, du, out, h, y, c []T, d MixParams) {
+// Without carry it computes the gradient of h, too. With a projection the gradient of h must not be
+// g.AddendH.
+func (k *MixWrite[T]) BackwardNext(p *Pool, g MixGrads[T], dout, du, out, h, y, c []T, d MixParams, next MixProjectionGrads[T]) {
 	t := &k.backward
+	t.linear, t.tokens = nil, pieces{d.Tokens, pieceTokens}
+	if next.Of.K > 0 {
+		of := next.Of
+		next.Grads.X, next.Grads.AddendX = g.H, dout
+		t.linear = k.linear.backwardOf(p, next.Grads, next.DZ, of.Z, out, of.Gain, of.W, of.Mean, of.RSTD, of.NormLinearParams)
+		rows := of.rowsOf(d)
+		t.tokens.size = max(1, backwardPiece/(rows&-rows)) // whole pieces of the projection's rows: both powers of 2
+		dout = g.H
+	}
 	t.du, t.out = du, out
 	t.down = newCombination[T](k.path, d.N, d.D, d.term(d.M, false))
 	t.d, t.path = d, pathOf[T](k.path)
@@ -96,9 +144,11 @@ func (k *MixWrite[T]) BackwardRead(p *Pool, g MixGrads[T], dout, du, out, h, y, 
 	t.dout, t.h, t.y, t.c = dout, h, y, c[:d.totalC()]
 	t.grads.set(p, t.path, g, d)
 	t.scratch, t.sums = growKept(t.scratch, p.Threads()), growKept(t.sums, p.Threads())
-	t.tokens = pieces{d.Tokens, pieceTokens}
 	p.Do(t.tokens.number(), t)
 	t.grads.store(p, t.path)
+	if next.Of.K > 0 {
+		k.linear.finish(p, next.Grads, next.Of.Gain, next.Of.W, next.Of.NormLinearParams)
+	}
 }
 
 type mixWriteBackward[T Float] struct {
@@ -110,12 +160,35 @@ type mixWriteBackward[T Float] struct {
 	scratch, sums          [][]T // one dout_t for each worker
 	tokens                 pieces
 	path                   path
+	linear                 *normLinearBackward[T] // nil without a projection
 }
 
 // Part computes the pieces [lo, hi).
 func (t *mixWriteBackward[T]) Part(worker, lo, hi int) {
 	sum := t.grads.sums.begin(worker)
-	t.tokens.each(lo, hi, func(first, end int) { t.piece(worker, sum, first, end) }, sum)
+	if t.linear == nil {
+		t.tokens.each(lo, hi, func(first, end int) { t.piece(worker, sum, first, end) }, sum)
+		return
+	}
+	b := t.linear.begin(worker)
+	t.tokens.each(lo, hi, func(first, end int) { t.projected(worker, sum, b, first, end) }, sum)
+}
+
+// projected computes the tokens [first, end) with a projection: a block of its rows at a time, then
+// the tokens whose rows are complete. The projection's sums are closed where its own pieces end.
+func (t *mixWriteBackward[T]) projected(worker int, sum *treeSum[T], b *normLinearScratch[T], first, end int) {
+	rows := t.linear.d.rowsOf(t.d)
+	for from, last := first*rows, end*rows; from < last; {
+		piece := from / backwardPiece
+		to := min(from+b.most, (piece+1)*backwardPiece, last)
+		t.linear.rows(b, from, to-from, b.v.block, b.shifts.block) // what arrives at out, in the gradient of h
+		t.piece(worker, sum, first, to/rows)
+		if to == last || to%backwardPiece == 0 {
+			b.v.end(piece)
+			b.shifts.end(piece)
+		}
+		from, first = to, to/rows
+	}
 }
 
 // piece computes the tokens [first, end).
@@ -166,10 +239,12 @@ func (t *mixWriteBackward[T]) withRead(worker int, down *combination[T], i int, 
 func (t *mixWriteBackward[T]) unmixed(i int, dout []T) {
 	sizeH := t.d.stream()
 	dh, addend := rowOf(t.grads.H, i, sizeH), rowOf(t.grads.AddendH, i, sizeH)
-	if addend == nil {
-		copy(dh, dout)
-	} else if dh != nil {
+	switch {
+	case dh == nil:
+	case addend != nil:
 		setSum(t.path, dh, addend, dout)
+	case &dh[0] != &dout[0]:
+		copy(dh, dout)
 	}
 }
 

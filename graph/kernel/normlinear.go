@@ -42,12 +42,17 @@ type NormLinear[T Float] struct {
 // means one. It saves mean [rows] and rstd [rows] for Backward. RMSNorm does not use mean, which
 // may then be nil.
 func (k *NormLinear[T]) Forward(p *Pool, z, x, gain, w, mean, rstd []T, d NormLinearParams) {
+	p.Do(d.Rows, k.forwardOf(p, z, x, gain, w, mean, rstd, d))
+}
+
+// forwardOf returns what Forward runs on rows.
+func (k *NormLinear[T]) forwardOf(p *Pool, z, x, gain, w, mean, rstd []T, d NormLinearParams) *normLinearForward[T] {
 	t := &k.forward
 	t.z, t.x, t.mean, t.rstd, t.d = z, x, mean, rstd, d
 	t.path, t.weights = pathOf[T](k.path), &k.weights
 	t.weights.fold(t.path, gain, w, d)
 	t.workers = growKept(t.workers, p.Threads())
-	p.Do(d.Rows, t)
+	return t
 }
 
 // Backward computes the gradients of Forward's x, gain and w from dz, the gradient of z:
@@ -57,25 +62,43 @@ func (k *NormLinear[T]) Forward(p *Pool, z, x, gain, w, mean, rstd []T, d NormLi
 //	V = sum over rows of n_i^T dz_i                              [width, k]
 //	dw = gain * V,  dgain = sums of the rows of w * V
 //
-// Each of dgain and dw may be nil if it is not wanted. accumulateGain (accumulateW) adds dgain (dw)
-// to what the slice holds; dx is always overwritten. dx must not be x; it may be addend, which is
-// added to it unless it is nil (see Norm).
-func (k *NormLinear[T]) Backward(p *Pool, dx, addend, dgain, dw, dz, z, x, gain, w, mean, rstd []T, accumulateGain, accumulateW bool, d NormLinearParams) {
-	t := &k.backward
-	t.dx, t.dz, t.z, t.x, t.mean, t.rstd, t.d = dx, dz, z, x, mean, rstd, d
-	t.addend, t.path, t.weights = addend, pathOf[T](k.path), &k.weights
-	wanted := dgain != nil || dw != nil
-	t.weights.fold(t.path, gain, w, d)
-	t.workers = growKept(t.workers, p.Threads())
-	t.v.set(p, t.path, choose(wanted, d.K*d.Width, 0))
-	t.shifts.set(p, portable, d.K)
+// Each of g.Gain and g.W may be nil if it is not wanted. g.AddToGain (g.AddToW) adds to what the
+// slice holds; g.X is always overwritten. It must not be x; it may be g.AddendX, which is added to
+// it unless it is nil (see Norm).
+func (k *NormLinear[T]) Backward(p *Pool, g NormLinearGrads[T], dz, z, x, gain, w, mean, rstd []T, d NormLinearParams) {
+	t := k.backwardOf(p, g, dz, z, x, gain, w, mean, rstd, d)
 	t.pieces = pieces{d.Rows, backwardPiece}
 	p.Do(t.pieces.number(), t)
-	if wanted {
-		k.collect = normLinearCollect[T]{dgain: dgain, dw: dw, gain: gain, w: w, d: d,
-			accumulateGain: accumulateGain, accumulateW: accumulateW, v: t.v.total(p), shifts: t.shifts.total(p)}
-		p.Do(columnGroups(d.Width), &k.collect)
+	k.finish(p, g, gain, w, d)
+}
+
+// NormLinearGrads holds the slices for the gradients of a NormLinear, and what they are added to.
+type NormLinearGrads[T Float] struct {
+	X, AddendX        []T
+	Gain, W           []T
+	AddToGain, AddToW bool
+}
+
+// backwardOf returns what Backward runs on pieces of the rows.
+func (k *NormLinear[T]) backwardOf(p *Pool, g NormLinearGrads[T], dz, z, x, gain, w, mean, rstd []T, d NormLinearParams) *normLinearBackward[T] {
+	t := &k.backward
+	t.dx, t.addend, t.dz, t.z, t.x, t.mean, t.rstd, t.d = g.X, g.AddendX, dz, z, x, mean, rstd, d
+	t.path, t.weights = pathOf[T](k.path), &k.weights
+	t.weights.fold(t.path, gain, w, d)
+	t.workers = growKept(t.workers, p.Threads())
+	t.v.set(p, t.path, choose(g.Gain != nil || g.W != nil, d.K*d.Width, 0))
+	t.shifts.set(p, portable, d.K)
+	return t
+}
+
+// finish computes the gradients of gain and w, once all pieces are done.
+func (k *NormLinear[T]) finish(p *Pool, g NormLinearGrads[T], gain, w []T, d NormLinearParams) {
+	if g.Gain == nil && g.W == nil {
+		return
 	}
+	k.collect = normLinearCollect[T]{dgain: g.Gain, dw: g.W, gain: gain, w: w, d: d,
+		accumulateGain: g.AddToGain, accumulateW: g.AddToW, v: k.backward.v.total(p), shifts: k.backward.shifts.total(p)}
+	p.Do(columnGroups(d.Width), &k.collect)
 }
 
 // foldedWeights holds W = gain * w in the order in which the products read it.

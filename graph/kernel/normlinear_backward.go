@@ -67,22 +67,34 @@ type normLinearBackward[T Float] struct {
 // normLinearScratch is one worker's memory.
 type normLinearScratch[T Float] struct {
 	normRows[T]
-	own []T // [rows], factor of the row itself in dx
-	dh  []T // [rows, k or k+1], rstd * dz, and for LayerNorm the part of dx that is equal in all elements
-	dn  []T // [rows, k], factor * dz
+	most   int               // rows of a block
+	v      *treeSum[T]       // of the rows' terms of V
+	shifts *treeSum[float64] // of their shifts
+	own    []T               // [rows], factor of the row itself in dx
+	dh     []T               // [rows, k or k+1], rstd * dz, and for LayerNorm the part of dx that is equal in all elements
+	dn     []T               // [rows, k], factor * dz
 }
 
 // Part computes the pieces [lo, hi).
 func (t *normLinearBackward[T]) Part(worker, lo, hi int) {
+	b := t.begin(worker)
+	t.pieces.each(lo, hi, func(first, end int) { t.blocks(b, first, end) }, b.v, b.shifts)
+}
+
+// begin prepares a worker's memory for blocks of rows.
+func (t *normLinearBackward[T]) begin(worker int) *normLinearScratch[T] {
 	b, k := &t.workers[worker], t.d.K
-	most := b.reset(t.d.Width)
-	b.own, b.dh, b.dn = grow(b.own, most), grow(b.dh, most*(k+1)), grow(b.dn, most*k)
-	v, shifts := t.v.begin(worker), t.shifts.begin(worker)
-	t.pieces.each(lo, hi, func(first, end int) {
-		for ; first < end; first += most {
-			t.rows(b, first, min(most, end-first), v.block, shifts.block)
-		}
-	}, v, shifts)
+	b.most = b.reset(t.d.Width)
+	b.own, b.dh, b.dn = grow(b.own, b.most), grow(b.dh, b.most*(k+1)), grow(b.dn, b.most*k)
+	b.v, b.shifts = t.v.begin(worker), t.shifts.begin(worker)
+	return b
+}
+
+// blocks computes the rows [first, end), a block at a time.
+func (t *normLinearBackward[T]) blocks(b *normLinearScratch[T], first, end int) {
+	for ; first < end; first += b.most {
+		t.rows(b, first, min(b.most, end-first), b.v.block, b.shifts.block)
+	}
 }
 
 // rows computes dx of a block, and adds its terms to v and shifts.

@@ -90,7 +90,7 @@ func (s normLinearData[T]) forward(k *NormLinear[T], p *Pool, d NormLinearParams
 }
 
 func (s normLinearData[T]) backward(k *NormLinear[T], p *Pool, g [3][]T, accumulateGain, accumulateW bool, d NormLinearParams) {
-	k.Backward(p, g[0], s.addend, g[1], g[2], s.dz, s.z, s.x, s.gain, s.w, s.mean, s.rstd, accumulateGain, accumulateW, d)
+	k.Backward(p, NormLinearGrads[T]{g[0], s.addend, g[1], g[2], accumulateGain, accumulateW}, s.dz, s.z, s.x, s.gain, s.w, s.mean, s.rstd, d)
 }
 
 func TestNormLinearForward(t *testing.T) {

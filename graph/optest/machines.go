@@ -3,10 +3,13 @@ package optest
 import (
 	"fmt"
 	"hash/fnv"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
@@ -267,3 +270,18 @@ func Fill[T float32 | float64](data []T, next func() float64) {
 
 // Product multiplies the sizes of a shape.
 func Product(axes []int) int { return tensor.Shape(axes).TotalSize() }
+
+// SameResults requires that two machines of a case compute the same bits, and gradients that differ
+// by the order of sums alone.
+func SameResults(t *testing.T, c Case, one, other *Machine) {
+	t.Helper()
+	for _, m := range []*Machine{one, other} {
+		m.Feed(c, 1)
+		require.NoError(t, m.Run())
+	}
+	require.True(t, slices.Equal(one.output(), other.output()), "the outputs differ")
+	for i := range c.Floats {
+		want, got := other.grad(i), one.grad(i)
+		require.Less(t, floats.Distance(want, got, math.Inf(1)), 1e-12*(1+floats.Norm(want, math.Inf(1))), "input %d", i)
+	}
+}

@@ -28,7 +28,7 @@ var allowed = map[string][]string{
 	"graph/ops/embedding":   {"graph", "graph/kernel", "graph/cuda"},
 	"graph/ops/linear":      {"graph", "graph/kernel", "graph/cuda", "graph/ops/elementwise"},
 	"graph/ops/loss":        {"graph", "graph/kernel", "graph/cuda", "graph/ops/linear", "graph/ops/elementwise"},
-	"graph/ops/mix":         {"graph", "graph/kernel", "graph/cuda"},
+	"graph/ops/mix":         {"graph", "graph/kernel", "graph/cuda", "graph/ops/norm"},
 	"graph/ops/moe":         {"graph", "graph/kernel", "graph/cuda", "graph/ops/linear", "graph/ops/elementwise", "graph/ops/shape"},
 	"graph/ops/norm":        {"graph", "graph/kernel", "graph/cuda"},
 	"graph/ops/readwrite":   {"graph", "graph/kernel", "graph/cuda", "graph/ops/norm"},

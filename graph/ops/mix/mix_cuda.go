@@ -42,10 +42,10 @@ func (d *deviceMix) sizes() cuda.Args {
 	return cuda.Args{cuda.Long(d.Tokens), cuda.Ints(d.N, d.M, d.D), cuda.Bool(d.Shared), cuda.Int(d.Columns())}
 }
 
-// inputs returns the inputs as the kernels need them: coefficients as floats, the others in the
-// stream's type.
-func (d *deviceMix) inputs(coefficients int) []cuda.Array {
-	arrays := make([]cuda.Array, len(d.Inputs()))
+// inputs returns the first n inputs as the kernels need them: coefficients as floats, the others in
+// the stream's type.
+func (d *deviceMix) inputs(n, coefficients int) []cuda.Array {
+	arrays := make([]cuda.Array, n)
 	for i := range arrays {
 		t := d.t
 		if i == coefficients {
@@ -109,7 +109,7 @@ func (d *deviceMix) begin(g mixGradients) {
 
 func (k mixRead) Launch(c *graph.DeviceCall) {
 	d := k.onDevice(c, c.Signature(0), c.Signature(1))
-	in := d.inputs(1)
+	in := d.inputs(2, 1)
 	u, h, coefficients := c.Out(), in[0], in[1]
 	name := "mix_read4"
 	switch {
@@ -124,7 +124,7 @@ func (k mixRead) Launch(c *graph.DeviceCall) {
 
 func (k mixReadGrad) Launch(c *graph.DeviceCall) {
 	d := k.of.onDevice(c, c.Signature(1), c.Signature(2))
-	in := d.inputs(2)
+	in := d.inputs(len(c.Inputs()), 2)
 	g := d.gradients(0, k.addends.c)
 	dh, du, h, coefficients, addend := c.Out(), in[0], in[1], in[2], optionalArray(in, k.addends.h)
 	if d.small() == "" {

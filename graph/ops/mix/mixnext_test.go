@@ -3,6 +3,7 @@ package mix
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,6 +15,7 @@ import (
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/ops/loss"
+	"github.com/residua-go/residua/graph/ops/norm"
 	"github.com/residua-go/residua/graph/ops/shape"
 	"github.com/residua-go/residua/graph/optest"
 )
@@ -51,7 +53,7 @@ func (s mixShape) nextCases(shared, mixed bool) []optest.Case {
 	all := []optest.Case{
 		{Name: "MixNext/" + name, Floats: [][]int{h, y, c},
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
-				next, u := Next(b, x[0], x[1], x[2], s.m)
+				next, u, _ := Next(b, x[0], x[1], x[2], s.m, NextOptions{Read: true})
 				return b.Add(next, Write(b, next, u, x[2], s.m))
 			},
 			Want: func(x [][]float64, _ [][]int32) []float64 {
@@ -60,13 +62,14 @@ func (s mixShape) nextCases(shared, mixed bool) []optest.Case {
 			}},
 		{Name: "MixNext/read alone " + name, Floats: [][]int{h, y, c},
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
-				_, u := Next(b, elementwise.Gelu(b, x[0], false), x[1], x[2], s.m)
+				_, u, _ := Next(b, elementwise.Gelu(b, x[0], false), x[1], x[2], s.m, NextOptions{Read: true})
 				return u
 			},
 			Want: func(x [][]float64, _ [][]int32) []float64 {
 				return s.wantRead(s.wantWrite(gelu(x[0]), x[1], full(x[2]), shared), full(x[2]), shared)
 			}},
 	}
+	all = append(all, s.projectionCases(name, [][]int{h, y, c}, full, shared)...)
 	if mixed {
 		return all
 	}
@@ -79,6 +82,83 @@ func (s mixShape) nextCases(shared, mixed bool) []optest.Case {
 			u := s.wantRead(x[0], full(x[2]), shared)
 			return s.wantWrite(x[0], optest.WantAdd([][]float64{gelu(u), x[1]}, nil), full(x[2]), shared)
 		}})
+}
+
+// projectionCases are writes whose result is projected in the same pass, all of a token's rows
+// jointly or each by itself.
+func (s mixShape) projectionCases(name string, floats [][]int, full func(c []float64) []float64, shared bool) (cases []optest.Case) {
+	for _, joint := range []bool{false, true} {
+		w, o := s.projected(joint), norm.Options{RMS: joint || s.d == 1, Eps: 0.1}
+		cases = append(cases, optest.Case{Name: fmt.Sprintf("MixNext/projection joint=%t %s", joint, name), Floats: append(slices.Clone(floats), w, w[:1]), MayBeNil: []int{4},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+				_, _, z := Next(b, x[0], x[1], x[2], s.m, NextOptions{Project: &Projection{W: x[3], Gain: x[4], Norm: o}})
+				return z
+			},
+			Want: func(x [][]float64, _ [][]int32) []float64 {
+				next := s.wantWrite(x[0], x[1], full(x[2]), shared)
+				return optest.WantLinear([][]float64{optest.WantNorm([][]float64{next, x[4]}, o), x[3]}, w[0], w[1], linear.Options{})
+			}})
+	}
+	return cases
+}
+
+// projected returns the shape of a projection's w.
+func (s mixShape) projected(joint bool) []int {
+	if joint {
+		return []int{s.n * s.d, 3}
+	}
+	return []int{s.d, 3}
+}
+
+// TestNextProjects compares writes that also read and project their result with the separate ops,
+// and the gradients with difference quotients.
+func TestNextProjects(t *testing.T) {
+	for _, s := range []mixShape{{3, 4, 1, 5}, {2, 3, 2, 7}, {150, 2, 1, 4}, {1, 70, 1, 4}, {1, 2, 1, 132}} {
+		for form := range 16 {
+			shared, mixed, joint, read := form&1 > 0, form&2 > 0, form&4 > 0, form&8 > 0
+			t.Run(fmt.Sprintf("%v shared=%t mixed=%t joint=%t read=%t", s, shared, mixed, joint, read), func(t *testing.T) {
+				c := s.nextShapes(shared, mixed, joint)
+				c.Build = s.nextBuild(true, read, joint)
+				fused := optest.NewProgram(t, c, graph.NewStore(tensor.Float64, 3), graph.ProgramOptions{})
+				if s.n < 10 { // the quotients of many rows that are mixed twice are less exact
+					optest.CheckGradients(t, c, fused)
+				}
+				c.Build = s.nextBuild(false, read, joint)
+				optest.SameResults(t, c, fused, optest.NewProgram(t, c, graph.NewStore(tensor.Float64, 3), graph.ProgramOptions{}))
+			})
+		}
+	}
+}
+
+func (s mixShape) nextShapes(shared, mixed, joint bool) optest.Case {
+	c := []int{s.tokens, s.n, 2 * s.m}
+	if mixed {
+		c[2] += s.n
+	}
+	if shared {
+		c = c[1:]
+	}
+	w := s.projected(joint)
+	return optest.Case{Floats: [][]int{{s.tokens, s.n, s.d}, {s.tokens, s.m * s.d}, c, w, w[:1]}}
+}
+
+// nextBuild puts z, u and a write to the result side by side, made by one op or by several.
+func (s mixShape) nextBuild(fused, read, joint bool) func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+	return func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+		var next, u, z *gorgonia.Node
+		o := norm.Options{RMS: joint, Eps: 0.1}
+		if fused {
+			next, u, z = Next(b, x[0], x[1], x[2], s.m, NextOptions{Read: read, Project: &Projection{W: x[3], Gain: x[4], Norm: o}})
+		} else {
+			next = Write(b, x[0], x[1], x[2], s.m)
+			z = norm.Linear(b, next, x[4], x[3], o)
+		}
+		if u == nil {
+			u = Read(b, next, x[2], s.m)
+		}
+		again := Write(b, next, u, x[2], s.m)
+		return shape.Concat(b, shape.Reshape(b, z, graph.SignatureOf(z).Width()), u, shape.Reshape(b, again, s.n*s.d))
+	}
 }
 
 // packed puts the unit matrix between the columns for reading and writing.
@@ -172,11 +252,16 @@ func nextProgram(t *testing.T, mixed bool, o graph.ProgramOptions) *graph.Progra
 			return b.Param(graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(0.5)})
 		}
 		u := b.Add(param("x", tokens, d))
-		h := shape.Copies(b, u, n) // [T, n, d]
+		h := shape.Copies(b, u, n)                                          // [T, n, d]
+		z := linear.Map(b, h, param("w", n*d, n*columns), linear.Options{}) // [T, n*columns]
 		for i := range 3 {
 			b.Block(func() {
-				c := shape.Reshape(b, linear.Map(b, h, param(fmt.Sprintf("w%d", i), n*d, n*columns), linear.Options{}), n, columns)
-				h, u = Next(b, h, linear.Map(b, u, param(fmt.Sprintf("f%d", i), d, d), linear.Options{}), c, 1)
+				var project *Projection
+				if i < 2 {
+					project = &Projection{W: param(fmt.Sprintf("w%d", i), n*d, n*columns), Norm: norm.Options{RMS: true}}
+				}
+				y := linear.Map(b, u, param(fmt.Sprintf("f%d", i), d, d), linear.Options{})
+				h, u, z = Next(b, h, y, shape.Reshape(b, z, n, columns), 1, NextOptions{Read: true, Project: project})
 			})
 		}
 		targets := b.Input("targets", tensor.Int32, tokens)

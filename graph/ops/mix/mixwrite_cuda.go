@@ -7,7 +7,7 @@ import (
 
 func (k mixWrite) Launch(c *graph.DeviceCall) {
 	d := k.onDevice(c, c.Signature(0), c.Signature(2))
-	in := d.inputs(2)
+	in := d.inputs(3, 2)
 	out, h, y, coefficients := c.Out(), in[0], in[1], in[2]
 	switch {
 	case d.small() != "":
@@ -24,20 +24,25 @@ type mixWriteInputs struct{ dout, h, y, coefficients, addend cuda.Array }
 
 func (k mixWriteGrad) Launch(c *graph.DeviceCall) {
 	d := k.of.onDevice(c, c.Signature(0), c.Signature(3))
-	in := d.inputs(3)
+	in := d.inputs(len(c.Inputs()), 3)
 	x := mixWriteInputs{in[0], in[1], in[2], in[3], optionalArray(in, k.addends.h)}
 	g := d.gradients(1, k.addends.c)
 	dy := c.SecondaryAs(0, d.t)
-	if d.small() == "" {
-		d.writeGradTiled(g, c.Out(), dy, x)
-	} else {
-		grid := d.backwardGrid()
-		d.sums(g, grid.X, false, func(dc cuda.Array) {
-			d.Launch(d.name("mix_write_grad"+d.small()), grid, c.Out(), dy.Array, dc, x.dout,
-				x.h, x.y, x.coefficients, x.addend, g.addend, cuda.Bool(dy.Accumulate), cuda.Bool(g.accumulate), d.sizes())
-		})
-	}
+	d.writeGrad(g, c.Out(), dy, x)
 	dy.Deliver()
+}
+
+// writeGrad computes mixWriteGrad, or the same of a write without carry.
+func (d *deviceMix) writeGrad(g mixGradients, dh cuda.Array, dy graph.SecondaryResult, x mixWriteInputs) {
+	if d.small() == "" || !d.Mixes() {
+		d.writeGradTiled(g, dh, dy, x)
+		return
+	}
+	grid := d.backwardGrid()
+	d.sums(g, grid.X, false, func(dc cuda.Array) {
+		d.Launch(d.name("mix_write_grad"+d.small()), grid, dh, dy.Array, dc, x.dout,
+			x.h, x.y, x.coefficients, x.addend, g.addend, cuda.Bool(dy.Accumulate), cuda.Bool(g.accumulate), d.sizes())
+	})
 }
 
 // writeGradTiled computes mixWriteGrad for a stream of any size. It computes dh last, because dh
@@ -66,7 +71,7 @@ func (d *deviceMix) writeGradTiled(g mixGradients, dh cuda.Array, dy graph.Secon
 
 func (k mixUpGrad) Launch(c *graph.DeviceCall) {
 	d := k.of.onDevice(c, c.Signature(0), c.Signature(2))
-	in := d.inputs(2)
+	in := d.inputs(len(c.Inputs()), 2)
 	g := d.gradients(0, k.addend)
 	d.writeGradTiled(g, cuda.Array{}, graph.SecondaryResult{Array: c.Out()}, mixWriteInputs{dout: in[0], y: in[1], coefficients: in[2]})
 }
