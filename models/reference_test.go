@@ -185,9 +185,6 @@ func testFolder(t *testing.T, dir string) {
 				r.device = graph.Options{}
 				worst32 = r.checkForward(t, tensor.Float32, tolerance32)
 			}
-			if strings.Contains(string(r.expected.Config), `"routing_heads"`) {
-				t.Skip("several routing heads run on the CPU alone")
-			}
 			r.device = d.options
 			r.checkForward(t, tensor.Float32, d.bound(worst32))
 			if official && d.exact {

@@ -17,7 +17,7 @@ type AttnResConfig struct {
 	Vectors
 	Block        int  `yaml:"block" default:"1" max:"131072"`
 	Delta        bool `yaml:"delta" added:"false" help:"sites read the sum of all outputs, as in the transformer, plus attention over those of finished blocks"`
-	RoutingHeads int  `yaml:"routing_heads" added:"0" max:"131072" help:"heads of a read, each for its own part of the width; 0: 1. A GPU refuses more"`
+	RoutingHeads int  `yaml:"routing_heads" added:"0" max:"131072" help:"heads of a read, each for its own part of the width; 0: 1"`
 	Gate         bool `yaml:"gate" added:"false" help:"with delta: each site multiplies this attention by a learned factor, 0 at first"`
 }
 

@@ -23,16 +23,12 @@ type depthAttention struct {
 type DepthOptions struct {
 	Eps float64 // added to the mean square of a source
 	// Heads divides the columns of sources and query: each head has a softmax of its own over the
-	// scores of its columns (arXiv 2607.27230), and the norm stays that of whole rows. 0: 1. More
-	// than one run on the CPU alone.
+	// scores of its columns (arXiv 2607.27230), and the norm stays that of whole rows. 0: 1.
 	Heads int
 }
 
 // heads returns the number of heads.
 func (o DepthOptions) heads() int { return max(1, o.Heads) }
-
-// CPUOnly tells that several heads have no kernels on a device.
-func (o DepthOptions) CPUOnly() bool { return o.heads() > 1 }
 
 // DepthAttention reads the outputs of earlier sublayers by attention over them, separately for each
 // token, as attention residuals do (Kimi 2026, arXiv 2603.15031). The scores use normalised
@@ -101,7 +97,7 @@ func (k depthAttention) params(v graph.Signature) kernel.DepthAttentionParams {
 // DeviceBytes counts what is saved, 32-bit floats.
 func (k depthAttention) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	p := k.params(c.Signature(2))
-	return 2 * p.Tokens * p.Sources * cuda.F32.Size(), 0
+	return (k.heads() + 1) * p.Tokens * p.Sources * cuda.F32.Size(), 0
 }
 
 func (k depthAttention) VJP(d *graph.Derivative) { k.gradients(d, false) }

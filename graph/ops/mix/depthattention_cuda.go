@@ -17,7 +17,7 @@ type deviceDepth struct {
 	call          *graph.DeviceCall
 	v             []cuda.Array // [tokens, width] each
 	query, gain   cuda.Array
-	weights, rstd cuda.Array // [tokens, sources]
+	weights, rstd cuda.Array // [tokens, heads, sources], [tokens, sources]
 }
 
 // onDevice collects the inputs, with sources of type t. from is the number of the query's input.
@@ -28,9 +28,10 @@ func (k depthAttention) onDevice(c *graph.DeviceCall, from int, t cuda.Type) (d 
 	for i := range k.sources {
 		d.v = append(d.v, c.InAs(from+2+i, t))
 	}
-	n := d.Tokens * d.Sources
-	both := c.Saved(&k.saved.Device, cuda.F32, 2*n)
-	d.weights, d.rstd = both.Slice(0, n), both.Slice(n, n)
+	d.Heads = k.heads()
+	n, all := d.Tokens*d.Sources, d.size()
+	both := c.Saved(&k.saved.Device, cuda.F32, all+n)
+	d.weights, d.rstd = both.Slice(0, all), both.Slice(all, n)
 	return d
 }
 
@@ -50,11 +51,18 @@ func (d deviceDepth) groups(f func(first int, sources cuda.Args)) {
 	}
 }
 
-// from returns the rest of a [tokens, sources] from a source on.
+// from returns the rest of a [..., sources] from a source on.
 func from(a cuda.Array, first int) cuda.Arg { return a.Slice(first, a.N-first) }
 
-// sizes returns the numbers of sources and tokens and the width as kernel arguments.
-func (d deviceDepth) sizes() cuda.Args { return cuda.Ints(d.Sources, d.Tokens, d.Width) }
+// size returns the number of weights.
+func (d deviceDepth) size() int { return d.Tokens * d.Heads * d.Sources }
+
+// sizes returns the numbers of sources, heads and tokens and the width as kernel arguments.
+func (d deviceDepth) sizes() cuda.Args { return cuda.Ints(d.Sources, d.Heads, d.Tokens, d.Width) }
+
+// byHead returns the number of rows and the width of a tensor [tokens, width] of which each head of
+// a token is a row.
+func (d deviceDepth) byHead() (rows, width int) { return d.Tokens * d.Heads, d.Width / d.Heads }
 
 // suffix returns the suffix of the kernels' names.
 func (d deviceDepth) suffix() string { return d.v[0].Suffix() }
@@ -65,7 +73,7 @@ func (d deviceDepth) attend() {
 		d.call.Launch("depth_scores"+d.suffix(), cuda.Grid{X: cuda.CeilDiv(d.Tokens, 8), Threads: 256}, from(d.weights, first), from(d.rstd, first), d.query,
 			d.gain, sources, d.sizes(), cuda.Float(d.Eps))
 	})
-	d.call.Launch("depth_softmax", perToken(d.Tokens), d.weights, cuda.Ints(d.Sources, d.Tokens))
+	d.call.Launch("depth_softmax", perToken(d.Tokens*d.Heads), d.weights, d.rstd, cuda.Ints(d.Sources, d.Heads, d.Tokens))
 }
 
 // Launch sums the groups one after another; all groups but the last add to 32-bit floats.
@@ -78,12 +86,13 @@ func (k depthAttention) Launch(c *graph.DeviceCall) {
 		part = c.Scratch(cuda.F32, u.N)
 	}
 	var base cuda.Array
+	rows, width := d.byHead()
 	d.groups(func(first int, sources cuda.Args) {
 		name, to := "weighted_sum"+u.Suffix(), u
 		if first+depthTerms < d.Sources && u.Type != cuda.F32 {
 			name, to = "weighted_sum_part"+u.Suffix(), part
 		}
-		c.Launch(name, cuda.QuadRows(d.Tokens, d.Width), to, base, from(d.weights, first), sources, d.sizes())
+		c.Launch(name, cuda.QuadRows(rows, width), to, base, from(d.weights, first), sources, cuda.Ints(d.Sources, rows, width))
 		base = to
 	})
 }
@@ -96,7 +105,7 @@ func (k depthWeights) Launch(c *graph.DeviceCall) {
 
 func (k depthGrad) Launch(c *graph.DeviceCall) {
 	d := k.of.onDevice(c, 1, c.Out().Type)
-	n := d.Tokens * d.Sources
+	n := d.size()
 	scratch := c.Scratch(cuda.F32, 3*n)
 	g := deviceDepthGrad{deviceDepth: d, da: scratch.Slice(0, n), c: scratch.Slice(n, n), own: scratch.Slice(2*n, n)}
 	if k.ofWeights {
@@ -110,7 +119,8 @@ func (k depthGrad) Launch(c *graph.DeviceCall) {
 }
 
 // deviceDepthGrad is a backward pass. c and own are factors in the gradient of each source,
-// [tokens, sources]: of the query and of the source itself.
+// [tokens, heads, sources]: of the query and of the source itself. A token's first head has what
+// own is for all its heads.
 type deviceDepthGrad struct {
 	deviceDepth
 	du, da, c, own cuda.Array
@@ -145,6 +155,7 @@ func (g deviceDepthGrad) parameters() {
 
 // gradients computes the gradients of the sources that are wanted.
 func (k depthGrad) gradients(g deviceDepthGrad) {
+	rows, width := g.byHead()
 	for i, v := range g.v {
 		result := graph.SecondaryResult{Array: g.call.Out(), Deliver: func() {}}
 		if i > 0 {
@@ -157,8 +168,8 @@ func (k depthGrad) gradients(g deviceDepthGrad) {
 		if k.addends[i] > 0 {
 			addend = g.call.InAs(k.addends[i], v.Type)
 		}
-		g.call.Launch("depth_source"+g.suffix(), cuda.QuadRows(g.Tokens, g.Width), result.Array, addend, g.du, v,
-			g.query, g.gain, from(g.weights, i), from(g.c, i), from(g.own, i), g.sizes())
+		g.call.Launch("depth_source"+g.suffix(), cuda.QuadRows(rows, width), result.Array, addend, g.du, v,
+			g.query, g.gain, from(g.weights, i), from(g.c, i), from(g.own, i), cuda.Ints(g.Sources, g.Heads, rows, width))
 		result.Deliver()
 	}
 }

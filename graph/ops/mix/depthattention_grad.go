@@ -57,9 +57,6 @@ func (k depthGrad) SecondaryInPlace(n, i int) bool {
 	return n+1 < k.of.sources && i > 0 && i == k.addends[n+1]
 }
 
-// CPUOnly answers for the op whose gradient this is.
-func (k depthGrad) CPUOnly() bool { return k.of.CPUOnly() }
-
 func (k depthGrad) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runDepthGrad, runDepthGrad)
 }

@@ -21,42 +21,34 @@ import (
 // depthCases are attention over one source and over many, the weights by themselves and with a sum
 // computed from them, a source that occurs twice, and reads whose gradients meet in their sources.
 func depthCases() []optest.Case {
-	const eps = 0.1
+	const eps = depthEps
 	// Short queries give weights that are not near 0.
 	short := func(b *graph.Builder, query *gorgonia.Node) *gorgonia.Node { return elementwise.Scale(b, query, 0.3) }
 	// The mean of many sources is scaled up, so that it depends enough on each.
 	attend := func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 		return elementwise.Scale(b, DepthAttention(b, short(b, x[0]), x[1], DepthOptions{Eps: eps}, x[2:]...), float64(len(x)))
 	}
-	make := func(name string, k, tokens, width int, build func(*graph.Builder, gorgonia.Nodes, gorgonia.Nodes) *gorgonia.Node, want func([][]float64) []float64) optest.Case {
-		c := optest.Case{Name: fmt.Sprintf("%s/%d of %d x %d", name, k, tokens, width), Floats: [][]int{{width}, {width}}, Build: build,
-			Want: func(v [][]float64, _ [][]int32) []float64 { return want(v) }}
-		for range k {
-			c.Floats = append(c.Floats, []int{tokens, width})
-		}
-		return c
-	}
 	whole := func(v [][]float64) []float64 {
 		return optest.WantScale(wantDepth(optest.WantScale(v[0], 0.3), v[1], eps, v[2:]...), float64(len(v)))
 	}
 	return []optest.Case{
-		make("DepthAttention", 2, 1, 3, attend, whole), make("DepthAttention", 3, 7, 6, attend, whole),
-		make("DepthAttention", 9, 2, 20, attend, whole), make("DepthAttention", 18, 1, 20, attend, whole),
-		make("DepthWeights", 3, 5, 4, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+		depthCase("DepthAttention", 2, 1, 3, attend, whole), depthCase("DepthAttention", 3, 7, 6, attend, whole),
+		depthCase("DepthAttention", 9, 2, 20, attend, whole), depthCase("DepthAttention", 18, 1, 20, attend, whole),
+		depthCase("DepthWeights", 3, 5, 4, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 			return DepthWeights(b, short(b, x[0]), x[1], DepthOptions{Eps: eps}, x[2:]...)
 		}, func(v [][]float64) []float64 {
 			return wantDepthWeights(optest.WantScale(v[0], 0.3), v[1], eps, v[2:]...)
 		}),
-		make("DepthWeights and sum", 10, 1, 20, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+		depthCase("DepthWeights and sum", 10, 1, 20, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 			y := elementwise.WeightedSum(b, DepthWeights(b, short(b, x[0]), x[1], DepthOptions{Eps: eps}, x[2:]...), x[2:]...)
 			return elementwise.Scale(b, y, float64(len(x)))
 		}, whole),
-		make("DepthAttention/a source twice", 2, 3, 5, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+		depthCase("DepthAttention/a source twice", 2, 3, 5, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 			return DepthAttention(b, short(b, x[0]), x[1], DepthOptions{Eps: eps}, x[2], x[3], x[2])
 		}, func(v [][]float64) []float64 {
 			return wantDepth(optest.WantScale(v[0], 0.3), v[1], eps, v[2], v[3], v[2])
 		}),
-		make("DepthAttention/dense", 2, 3, 5, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+		depthCase("DepthAttention/dense", 2, 3, 5, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 			u := elementwise.Gelu(b, DepthAttention(b, short(b, x[0]), x[1], DepthOptions{Eps: eps}, x[2], x[3]), false)
 			w := elementwise.Gelu(b, DepthAttention(b, short(b, x[1]), x[0], DepthOptions{Eps: eps}, x[2], x[3], u), false)
 			return b.Add(DepthAttention(b, short(b, x[0]), x[1], DepthOptions{Eps: eps}, x[2], x[3], u, w), w)
@@ -72,31 +64,55 @@ func depthCases() []optest.Case {
 	}
 }
 
-// TestDepthHeads: each head of an attention over depth reads its own part of the width, by a norm
-// of the whole width.
-func TestDepthHeads(t *testing.T) {
-	const eps, heads, width = 0.1, 3, 6
-	o := DepthOptions{Eps: eps, Heads: heads}
-	short := func(v []float64) []float64 { return optest.WantScale(v, 0.7) }
-	want := func(v [][]float64) []float64 {
-		u := make([]float64, len(v[2]))
-		for i := range v[2:] {
-			a := wantHeads(heads, short(v[0]), v[1], eps, v[2:]...)
-			for j := range u {
-				u[j] += a[(j/width*heads+j%width/(width/heads))*len(v[2:])+i] * v[2+i][j]
-			}
-		}
-		return u
+// depthEps is the eps of the cases.
+const depthEps = 0.1
+
+// depthCase returns a case of k sources [tokens, width].
+func depthCase(name string, k, tokens, width int, build func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node, want func([][]float64) []float64) optest.Case {
+	c := optest.Case{Name: fmt.Sprintf("%s/%d of %d x %d", name, k, tokens, width), Floats: [][]int{{width}, {width}}, Build: build,
+		Want: func(v [][]float64, _ [][]int32) []float64 { return want(v) }}
+	for range k {
+		c.Floats = append(c.Floats, []int{tokens, width})
 	}
-	floats := [][]int{{width}, {width}, {5, width}, {5, width}, {5, width}}
-	optest.Run(t, []optest.Case{
-		{Name: "DepthAttention/heads", Floats: floats, Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
-			return DepthAttention(b, elementwise.Scale(b, x[0], 0.7), x[1], o, x[2:]...)
-		}, Want: func(v [][]float64, _ [][]int32) []float64 { return want(v) }},
-		{Name: "DepthWeights/heads", Floats: floats, Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
-			return DepthWeights(b, elementwise.Scale(b, x[0], 0.7), x[1], o, x[2:]...)
-		}, Want: func(v [][]float64, _ [][]int32) []float64 { return wantHeads(heads, short(v[0]), v[1], eps, v[2:]...) }},
-	})
+	return c
+}
+
+// headCases are attention over depth and its weights with several heads, each of which reads its
+// own part of the width, by a norm of the whole width. On a device a warp takes heads of these
+// widths several at a time or one at a time, in one go or several, and some are not aligned.
+func headCases() (cases []optest.Case) {
+	for _, c := range []struct{ heads, columns, sources, tokens int }{{3, 2, 3, 5}, {3, 5, 2, 9}, {2, 4, 9, 2}, {5, 16, 2, 2}, {40, 1, 2, 3}, {2, 132, 2, 1}} {
+		o, name := DepthOptions{Eps: depthEps, Heads: c.heads}, fmt.Sprintf("/%d heads", c.heads)
+		factor := 1 / math.Sqrt(float64(c.columns)) // of the queries, so that weights are not near 0
+		short := func(b *graph.Builder, query *gorgonia.Node) *gorgonia.Node {
+			return elementwise.Scale(b, query, factor)
+		}
+		width := c.heads * c.columns
+		cases = append(cases,
+			depthCase("DepthAttention"+name, c.sources, c.tokens, width, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+				return elementwise.Scale(b, DepthAttention(b, short(b, x[0]), x[1], o, x[2:]...), float64(c.sources))
+			}, func(v [][]float64) []float64 {
+				return optest.WantScale(wantHeadSums(c.heads, optest.WantScale(v[0], factor), v[1], v[2:]...), float64(c.sources))
+			}),
+			depthCase("DepthWeights"+name, c.sources, c.tokens, width, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+				return DepthWeights(b, short(b, x[0]), x[1], o, x[2:]...)
+			}, func(v [][]float64) []float64 {
+				return wantHeads(c.heads, optest.WantScale(v[0], factor), v[1], depthEps, v[2:]...)
+			}))
+	}
+	return cases
+}
+
+// wantHeadSums returns the sources' sums by the weights of several heads.
+func wantHeadSums(heads int, query, gain []float64, sources ...[]float64) []float64 {
+	a, u := wantHeads(heads, query, gain, depthEps, sources...), make([]float64, len(sources[0]))
+	width := len(query)
+	for i, v := range sources {
+		for j := range u {
+			u[j] += a[(j/width*heads+j%width/(width/heads))*len(sources)+i] * v[j]
+		}
+	}
+	return u
 }
 
 // wantHeads returns the weights of several heads: those of one head whose query is 0 elsewhere.

@@ -9,7 +9,7 @@ import (
 
 // cases returns the test cases of all ops of this package.
 func cases() []optest.Case {
-	return slices.Concat(mixCases(), nextCases(), coefficientCases(), gatedCases(), depthCases())
+	return slices.Concat(mixCases(), nextCases(), coefficientCases(), gatedCases(), depthCases(), headCases())
 }
 
 // TestOps checks what holds for every op.
