@@ -87,7 +87,8 @@ lint: ## NOTICE; workflows by actionlint; gofmt, go vet and staticcheck with the
 	@test -z "$$(gofmt -l $(SOURCES))" || { echo "not gofmt'd:"; gofmt -l $(SOURCES); exit 1; }
 	$(GO) vet -tags cuda,parquet ./... ./graph/cuda/cu/...
 	$(GO) tool staticcheck -tags cuda,parquet ./...
-	$(GO) vet -tags mpi ./distributed/mpi
+	$(GO) vet -tags mpi ./distributed/mpi ./cli/train
+	$(GO) vet -tags jupyter ./notebooks/internal/kernel
 	@mkdir -p build
 	! GOARCH=386 $(GO) build -o /dev/null ./internal/memory 2>build/386.txt && grep -q 64_bit_only build/386.txt
 	$(GO) tool staticcheck -tags mpi ./distributed/mpi
