@@ -15,7 +15,7 @@ func (t *Trainer) tidy() {
 	if err := t.markBest(); err != nil && !errors.Is(err, checkpoint.ErrNone) {
 		t.report.Warn(err.Error())
 	}
-	if err := t.disk.Prune(t.run.Out, t.run.Train.Keep, t.good, t.bestStep); err != nil {
+	if err := t.folder.Prune(t.run.Out, t.run.Train.Keep, t.good, t.bestStep); err != nil {
 		t.report.Warn("old checkpoints stay: " + err.Error())
 	}
 }
@@ -25,14 +25,14 @@ func (t *Trainer) tidy() {
 // score in it by the score of the checkpoint that is there now.
 func (t *Trainer) markBest() error {
 	if marked, ok := checkpoint.Marked(t.run.Out); ok && marked == t.step() && t.bestStep != t.step() && t.saved == t.step() && t.score != nil {
-		if err := t.disk.MarkBest(t.run.Out, t.step(), t.score.Loss); err != nil {
+		if err := t.folder.MarkBest(t.run.Out, t.step(), t.score.Loss); err != nil {
 			return err
 		}
 	}
 	if t.bestStep < 0 {
 		return nil
 	}
-	return t.disk.MarkBest(t.run.Out, t.bestStep, t.best)
+	return t.folder.MarkBest(t.run.Out, t.bestStep, t.best)
 }
 
 // healBest calls markBest at the start of a run, because a crash or damage may have lost

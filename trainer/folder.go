@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -32,31 +33,75 @@ func refuseRun(dir string, resume Resume) error {
 	return nil
 }
 
-// openFolder makes the run's folder and locks it. Once no other process can start a run there, it
-// checks again whether the folder already holds one.
-func (t *Trainer) openFolder(resume Resume) (err error) {
-	out := t.run.Out
-	made := absent(filepath.Join(out, checkpoint.LockName))
-	if err := t.disk.MakeFolder(out); err != nil {
+// folder is a run's folder, which open locks for this process.
+type folder struct {
+	checkpoint.Disk
+	path     string
+	unlock   func() error           // nil: not locked
+	info     os.FileInfo            // of the folder as it was when it was opened
+	made     []string               // folders that open has made, the innermost first
+	appended []*checkpoint.Appender // files to add to
+}
+
+// open makes the folder and locks it. Once no other process can start a run there, it checks again
+// whether the folder already holds one.
+func (f *folder) open(resume Resume, warn func(string)) (err error) {
+	made := absent(filepath.Join(f.path, checkpoint.LockName))
+	if err := f.MakeFolder(f.path); err != nil {
 		return errors.Wrap(err, "out: want a folder that can be written")
 	}
-	if t.unlock, err = checkpoint.Lock(out); err != nil {
+	if f.unlock, err = checkpoint.Lock(f.path); err != nil {
 		return err
 	}
-	t.made = made
-	if err := refuseRun(out, resume); err != nil {
+	f.made = made
+	if err := refuseRun(f.path, resume); err != nil {
 		return err
 	}
-	if err := checkpoint.CheckVersions(out); err != nil {
+	if err := checkpoint.CheckVersions(f.path); err != nil {
 		return errors.Wrap(err, "out")
 	}
-	if t.folder, err = os.Stat(out); err != nil {
+	if f.info, err = os.Stat(f.path); err != nil {
 		return errors.WithStack(err)
 	}
-	if err := t.disk.Clean(out); err != nil {
-		t.report.Warn(err.Error())
+	if err := f.Clean(f.path); err != nil {
+		warn(err.Error())
 	}
 	return nil
+}
+
+// append writes a file anew and opens it to add to.
+func (f *folder) append(name string, begin func(w io.Writer) error) (*checkpoint.Appender, error) {
+	path := filepath.Join(f.path, name)
+	if err := f.WriteFileAtomic(path, begin); err != nil {
+		return nil, err
+	}
+	a, err := f.Append(path)
+	if err == nil {
+		f.appended = append(f.appended, a)
+	}
+	return a, err
+}
+
+// flush flushes the files to add to. Those that were deleted since the last time are written anew.
+func (f *folder) flush(warn func(string)) error {
+	for _, a := range f.appended {
+		if err := a.Keep(warn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close closes the files and unlocks the folder.
+func (f *folder) close() {
+	for _, a := range f.appended {
+		_ = a.Close()
+	}
+	f.appended = nil
+	if f.unlock != nil {
+		_ = f.unlock()
+		f.unlock = nil
+	}
 }
 
 // absent returns the path and those of its parent folders that do not exist, the innermost first.
@@ -70,29 +115,29 @@ func absent(path string) (missing []string) {
 	}
 }
 
-// leaveNothing removes the folders that openFolder has made, except those that are no longer empty.
-func (t *Trainer) leaveNothing() {
-	for len(t.made) > 0 {
-		if err := os.Remove(t.made[0]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+// leaveNothing removes the folders that open has made, except those that are no longer empty.
+func (f *folder) leaveNothing() {
+	for len(f.made) > 0 {
+		if err := os.Remove(f.made[0]); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return
 		}
-		t.made = t.made[1:]
+		f.made = f.made[1:]
 	}
 }
 
-// checkFolder returns an error if the run's folder is no longer where it was; gone tells that
-// nothing has taken its place.
-func (t *Trainer) checkFolder() (gone bool, err error) {
-	now, err := os.Stat(t.run.Out)
+// check returns an error if the folder is no longer where it was; gone tells that nothing has taken
+// its place.
+func (f *folder) check() (gone bool, err error) {
+	now, err := os.Stat(f.path)
 	switch {
-	case err == nil && os.SameFile(now, t.folder):
+	case err == nil && os.SameFile(now, f.info):
 		return false, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return true, errors.WithStack(&FolderError{Out: t.run.Out})
+		return true, errors.WithStack(&FolderError{Out: f.path})
 	case err != nil:
 		return false, errors.Wrap(err, "out")
 	}
-	return false, errors.WithStack(&FolderError{Out: t.run.Out, Replaced: true})
+	return false, errors.WithStack(&FolderError{Out: f.path, Replaced: true})
 }
 
 // holdsRun tells whether a folder has anything that a new run would overwrite: a step's metrics, or
@@ -105,30 +150,30 @@ func holdsRun(dir string) bool {
 }
 
 // writeConfig writes config.yaml, and a copy of the tokenizer's files.
-func (t *Trainer) writeConfig() error {
-	text, err := t.run.Text()
+func (f *folder) writeConfig(run *runconfig.Run) error {
+	text, err := run.Text()
 	if err == nil {
-		err = t.disk.WriteFile(filepath.Join(t.run.Out, configFile), text)
+		err = f.WriteFile(filepath.Join(f.path, configFile), text)
 	}
-	if err != nil || !data.IsTokenizerFile(t.run.Data.Tokenizer) {
+	if err != nil || !data.IsTokenizerFile(run.Data.Tokenizer) {
 		return err
 	}
-	return t.copyTokenizer(t.run.Data.Tokenizer)
+	return f.copyTokenizer(run.Data.Tokenizer)
 }
 
-// copyTokenizer copies a tokenizer's files into the run's folder, so that its checkpoints can be
-// opened wherever the run is moved.
-func (t *Trainer) copyTokenizer(path string) error {
-	folder := filepath.Join(t.run.Out, runconfig.TokenizerFolder)
-	if err := t.disk.MakeFolder(folder); err != nil {
+// copyTokenizer copies a tokenizer's files into the folder, so that its checkpoints can be opened
+// wherever the run is moved.
+func (f *folder) copyTokenizer(path string) error {
+	to := filepath.Join(f.path, runconfig.TokenizerFolder)
+	if err := f.MakeFolder(to); err != nil {
 		return err
 	}
 	for _, name := range data.TokenizerFiles(path) {
 		text, err := os.ReadFile(filepath.Join(filepath.Dir(path), name))
 		if errors.Is(err, fs.ErrNotExist) {
-			err = t.disk.Remove(filepath.Join(folder, name))
+			err = f.Remove(filepath.Join(to, name))
 		} else if err == nil {
-			err = t.disk.WriteFile(filepath.Join(folder, name), text)
+			err = f.WriteFile(filepath.Join(to, name), text)
 		}
 		if err != nil {
 			return errors.Wrap(err, "data.tokenizer: copy into the run's folder")

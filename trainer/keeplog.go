@@ -69,7 +69,7 @@ func (t *Trainer) startLog() error {
 		return nil
 	}
 	keep := t.run.Train.KeepLog
-	err := t.disk.PruneLog(t.run.Out, func(step int) bool {
+	err := t.folder.PruneLog(t.run.Out, func(step int) bool {
 		return step <= t.step() && (!keep || inLog(step) || step == t.step() && t.ended())
 	})
 	if err != nil || !keep {
@@ -95,12 +95,12 @@ func (t *Trainer) keepWeights() error {
 	if !t.run.Train.KeepLog || !t.leads() || !inLog(t.step()) && !t.ended() {
 		return nil
 	}
-	if _, err := t.checkFolder(); err != nil {
+	if _, err := t.folder.check(); err != nil {
 		return nil
 	}
 	c, err := t.weights()
 	if err != nil {
 		return err
 	}
-	return t.disk.SaveLog(t.run.Out, c)
+	return t.folder.SaveLog(t.run.Out, c)
 }

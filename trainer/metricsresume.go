@@ -46,16 +46,14 @@ func (t *Trainer) openMetrics(dir string) error {
 
 // takeOver rewrites the lines of the steps up to upTo and opens the file to append.
 func (t *Trainer) takeOver(dir string, upTo int) (*metricsLog, error) {
-	path := filepath.Join(t.run.Out, metricsFile)
 	l := newMetricsLog(t.run.Spec().Vocab, t.run.TotalSteps())
-	var damage int
-	err := t.disk.WriteFileAtomic(path, func(w io.Writer) error {
+	var err error
+	l.file, err = t.folder.append(metricsFile, func(w io.Writer) error {
 		if dir == "" {
 			return nil
 		}
 		source := filepath.Join(dir, metricsFile)
-		var err error
-		damage, err = scanLines(source, func(raw []byte, m Metrics) error {
+		damage, err := scanLines(source, func(raw []byte, m Metrics) error {
 			if m.Step > upTo {
 				return errEnough
 			}
@@ -73,10 +71,7 @@ func (t *Trainer) takeOver(dir string, upTo int) (*metricsLog, error) {
 	}
 	if missing := upTo - l.lines; missing > 0 {
 		t.report.Warn(fmt.Sprintf("%s has no line for %d of the %d steps so far: it was cut, edited or damaged; training goes on as it would, loss.svg lacks them",
-			path, missing, upTo))
-	}
-	if l.file, err = t.disk.Append(path); err != nil {
-		return nil, err
+			filepath.Join(t.run.Out, metricsFile), missing, upTo))
 	}
 	return l, nil
 }
@@ -89,7 +84,7 @@ func (t *Trainer) setAside(source string, damage int) error {
 		return err
 	}
 	aside := filepath.Join(t.run.Out, "metrics.damaged-"+sum+".jsonl")
-	err = t.disk.WriteFileAtomic(aside, func(w io.Writer) error { return copyFile(w, source) })
+	err = t.folder.WriteFileAtomic(aside, func(w io.Writer) error { return copyFile(w, source) })
 	if err != nil {
 		return err
 	}

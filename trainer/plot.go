@@ -20,7 +20,7 @@ func (t *Trainer) draw() {
 	}
 	svg, err := figure.SVG(picture)
 	if err == nil {
-		err = t.disk.WriteFile(filepath.Join(t.run.Out, plotFile), svg)
+		err = t.folder.WriteFile(filepath.Join(t.run.Out, plotFile), svg)
 	}
 	if err != nil {
 		t.report.Warn("loss.svg: " + err.Error())

@@ -34,7 +34,7 @@ func (t *Trainer) prepare(ctx context.Context, o Options) error {
 	if err := refuseRun(t.run.Out, o.Resume); err != nil {
 		return err
 	}
-	lock := func(context.Context) error { return t.openFolder(o.Resume) }
+	lock := func(context.Context) error { return t.folder.open(o.Resume, t.report.Warn) }
 	if err := inTurn(ctx, t.checkMemory, load, t.agree, lock, t.compile, t.initialise, t.openMixing, t.openNorms); err != nil {
 		return err
 	}
@@ -50,10 +50,10 @@ func (t *Trainer) prepare(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	if err := t.openMetrics(metricsDir); err != nil {
+	if err := t.openSamples(metricsDir); err != nil {
 		return err
 	}
-	if err := t.openSamples(metricsDir); err != nil {
+	if err := t.openMetrics(metricsDir); err != nil {
 		return err
 	}
 	if err := t.openEvents(); err != nil {
@@ -63,7 +63,7 @@ func (t *Trainer) prepare(ctx context.Context, o Options) error {
 	if o.Fork == "" {
 		t.noteChanges()
 	}
-	return t.writeConfig()
+	return t.folder.writeConfig(t.run)
 }
 
 // inTurn runs steps until one fails.

@@ -89,8 +89,8 @@ func (t *Trainer) openSamples(dir string) error {
 			return err
 		}
 	}
-	path := filepath.Join(t.run.Out, samplesFile)
-	err := t.disk.WriteFileAtomic(path, func(w io.Writer) error {
+	var err error
+	t.sampled.file, err = t.folder.append(samplesFile, func(w io.Writer) error {
 		lines := json.NewEncoder(w)
 		for _, s := range before {
 			if s.Step > t.step() {
@@ -103,9 +103,6 @@ func (t *Trainer) openSamples(dir string) error {
 		}
 		return nil
 	})
-	if err == nil {
-		t.sampled.file, err = t.disk.Append(path)
-	}
 	return err
 }
 

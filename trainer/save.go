@@ -38,7 +38,7 @@ func (t *Trainer) save() error {
 // write implements save. If the run's folder has disappeared, write makes a new one for the
 // checkpoint before the run ends with an error.
 func (t *Trainer) write() error {
-	gone, moved := t.checkFolder()
+	gone, moved := t.folder.check()
 	if moved != nil && !gone {
 		return moved
 	}
@@ -46,7 +46,7 @@ func (t *Trainer) write() error {
 		return nil
 	}
 	if moved == nil {
-		if err := t.flush(); err != nil {
+		if err := t.folder.flush(t.report.Warn); err != nil {
 			return err
 		}
 	}
@@ -59,7 +59,7 @@ func (t *Trainer) write() error {
 	}
 	c.Optimizer = t.optimizerTensors()
 	began := time.Now()
-	dir, err := t.disk.Save(t.run.Out, c)
+	dir, err := t.folder.Save(t.run.Out, c)
 	if err != nil {
 		return err
 	}
@@ -78,38 +78,17 @@ func (t *Trainer) weights() (*checkpoint.Checkpoint, error) {
 	return &checkpoint.Checkpoint{State: t.reachedState(), Model: pretrained.Tensors(t.store), ModelMetadata: metadata}, err
 }
 
-// flush flushes the files that the run appends to. Those that were deleted since the last time are
-// written anew.
-func (t *Trainer) flush() error {
-	files := []*checkpoint.Appender{t.sampled.file}
-	if t.metrics != nil {
-		files = append(files, t.metrics.file)
-	}
-	if t.events != nil {
-		files = append(files, t.events.file)
-	}
-	for _, f := range files {
-		if f == nil {
-			continue
-		}
-		if err := f.Keep(t.report.Warn); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // amend adds the validation score to the state in the step's checkpoint. It flushes
 // metrics.jsonl first, so that a score in the state implies that the step's line has it, too.
 func (t *Trainer) amend() error {
-	if err := t.flush(); err != nil {
+	if err := t.folder.flush(t.report.Warn); err != nil {
 		return err
 	}
 	state, err := t.state()
 	if err != nil {
 		return err
 	}
-	return t.disk.Amend(t.run.Out, state)
+	return t.folder.Amend(t.run.Out, state)
 }
 
 // state returns what a checkpoint stores about the run.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/internal/tfevents"
 )
 
@@ -15,7 +14,6 @@ const eventsFile = "events.out.tfevents.residua"
 
 // eventsLog appends to the events file.
 type eventsLog struct {
-	file  *checkpoint.Appender
 	w     *tfevents.Writer
 	start time.Time // when the run's first step would have begun, had the run never been interrupted
 }
@@ -35,15 +33,11 @@ func (t *Trainer) openEvents() error {
 		return err
 	}
 	l := &eventsLog{start: time.Now().Add(-seconds(t.before))}
-	path := filepath.Join(t.run.Out, eventsFile)
-	err = t.disk.WriteFileAtomic(path, func(w io.Writer) error { return l.begin(w, steps, samples) })
-	if err == nil {
-		l.file, err = t.disk.Append(path)
-	}
+	file, err := t.folder.append(eventsFile, func(w io.Writer) error { return l.begin(w, steps, samples) })
 	if err != nil {
 		return err
 	}
-	l.w = tfevents.Append(l.file)
+	l.w = tfevents.Append(file)
 	t.events = l
 	return nil
 }

@@ -22,11 +22,8 @@ import (
 // Trainer trains one run and keeps its folder.
 type Trainer struct {
 	run     *runconfig.Run
-	disk    checkpoint.Disk
+	folder  folder
 	report  Reporter
-	unlock  func() error
-	folder  os.FileInfo // the run's folder as it was when opened
-	made    []string    // folders that openFolder has made, the innermost first
 	corpus  *data.Corpus
 	batches *data.Batcher
 	store   *graph.Store
@@ -101,16 +98,16 @@ func Open(ctx context.Context, run *runconfig.Run, o Options) (*Trainer, error) 
 
 // open implements Open on a disk that a test may let fail.
 func open(ctx context.Context, run *runconfig.Run, o Options, disk checkpoint.Disk) (*Trainer, error) {
-	t := &Trainer{run: run, disk: disk, report: o.Report, best: math.Inf(1), bestStep: -1, saved: -1, good: -1, profile: o.Profile, simulate: o.Simulate,
+	t := &Trainer{run: run, folder: folder{Disk: disk, path: run.Out}, report: o.Report, best: math.Inf(1), bestStep: -1, saved: -1, good: -1, profile: o.Profile, simulate: o.Simulate,
 		group: o.Group, dry: o.Dry}
 	if t.report == nil || !t.leads() {
 		t.report = Silent{}
 	}
 	o.Resume = cmp.Or(o.Resume, ResumeNone)
 	if err := t.prepare(ctx, o); err != nil {
-		t.leaveNothing()
+		t.folder.leaveNothing()
 		t.Close()
-		t.leaveNothing() // again, for what could not be removed while it was locked
+		t.folder.leaveNothing() // again, for what could not be removed while it was locked
 		return nil, err
 	}
 	return t, nil
@@ -149,19 +146,7 @@ func (t *Trainer) Close() {
 	if t.store != nil {
 		_ = t.store.Close()
 	}
-	if t.metrics != nil {
-		_ = t.metrics.file.Close()
-	}
-	if t.sampled.file != nil {
-		_ = t.sampled.file.Close()
-	}
-	if t.events != nil {
-		_ = t.events.file.Close()
-	}
-	if t.unlock != nil {
-		_ = t.unlock()
-		t.unlock = nil
-	}
+	t.folder.close()
 }
 
 // Files lists the files that a run leaves in its folder.
