@@ -8,8 +8,8 @@ import (
 
 // loadCorpus loads the run's corpus, if the caller has not given one, and reports what the loading
 // did that the config does not say.
-func (t *Trainer) loadCorpus(ctx context.Context, corpus *data.Corpus) (err error) {
-	c := t.run
+func (t *Trainer) loadCorpus(ctx context.Context) (err error) {
+	c, corpus := t.run, t.options.Corpus
 	if corpus == nil {
 		corpus, err = c.Data.LoadCorpus(ctx, c.Device.Threads)
 	}

@@ -40,6 +40,7 @@ type folder struct {
 	unlock   func() error           // nil: not locked
 	info     os.FileInfo            // of the folder as it was when it was opened
 	made     []string               // folders that open has made, the innermost first
+	before   string                 // folder of the run so far, another one's for a fork; "": there is none
 	appended []*checkpoint.Appender // files to add to
 }
 

@@ -12,10 +12,11 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
-// openMetrics opens metrics.jsonl to append. It first copies the lines of the earlier steps
-// from dir ("": there are none). The current step's line comes from the checkpoint; if
-// validation still has to score the step, the line is written after that instead.
-func (t *Trainer) openMetrics(dir string) error {
+// openMetrics opens metrics.jsonl to append. It first copies the lines of the earlier steps.
+// The current step's line comes from the checkpoint; if validation still has to score the step, the
+// line is written after that instead.
+func (t *Trainer) openMetrics() error {
+	dir := t.folder.before
 	if t.last.Step != t.step() && dir != "" && t.step() > 0 { // a checkpoint of an earlier program
 		lines, err := readMetrics(filepath.Join(dir, metricsFile), t.step())
 		if err != nil {

@@ -6,55 +6,64 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/analysis/mixing"
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/runconfig"
 )
 
 // mixingLog measures how far the stream's coefficients have moved from their start, on a row of
 // text.
 type mixingLog struct {
-	every int
-	ids   []int32
+	run   *runconfig.Run
+	store *graph.Store
+	ids   []int32 // nil: not logged, or by another rank
 	start *mixing.Coefficients
 }
 
 // openMixing measures the coefficients at the start, if the config asks for it.
-func (t *Trainer) openMixing(context.Context) error {
-	every := t.run.Train.LogMixing
-	if every == 0 {
-		return nil
+func openMixing(t *Trainer) (*mixingLog, error) {
+	l := &mixingLog{run: t.run, store: t.store}
+	if t.run.Train.LogMixing == 0 || !t.leads() {
+		return l, nil
 	}
 	if t.store.OnDevice() {
-		return errors.New("train.log_mixing: want 0 on a GPU, where activations are not read back")
+		return nil, errors.New("train.log_mixing: want 0 on a GPU, where activations are not read back")
 	}
-	l := &mixingLog{every: every, ids: t.probe()}
+	l.ids = probe(t.corpus, t.run.Model.Seq)
 	var err error
 	l.start, err = mixing.Start(t.run.Spec(), t.run.Seed, l.ids)
-	t.mixing = l
-	return errors.Wrap(err, "train.log_mixing")
+	return l, errors.Wrap(err, "train.log_mixing")
 }
 
-// probe returns the row of text on which the run measures activations: the first of the validation
+// probe returns the row of text on which a run measures activations: the first of the validation
 // split, or of the training split if there is no other.
-func (t *Trainer) probe() []int32 {
-	tokens := t.corpus.Val.Tokens
-	if tokens.Len() < t.run.Model.Seq {
-		tokens = t.corpus.Train.Tokens
+func probe(corpus *data.Corpus, seq int) []int32 {
+	tokens := corpus.Val.Tokens
+	if tokens.Len() < seq {
+		tokens = corpus.Train.Tokens
 	}
-	return tokens.Slice(0, min(t.run.Model.Seq, tokens.Len())).IDs()
+	return tokens.Slice(0, min(seq, tokens.Len())).IDs()
 }
 
-// measureMixing returns what to log at a step, nil if the step does not log it.
-func (t *Trainer) measureMixing(step int) ([]mixing.Brief, error) {
-	l := t.mixing
-	if l == nil || !t.logs(l.every, step) {
-		return nil, nil
+// Step adds to the line how far the coefficients have moved, if the step logs it.
+func (l *mixingLog) Step(_ context.Context, m *Metrics) error {
+	if l.ids == nil || !logs(l.run, l.run.Train.LogMixing, m.Step) {
+		return nil
 	}
-	store, err := t.store.Merged()
+	store, err := l.store.Merged()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	now, err := mixing.Run(store, t.run.Spec(), l.ids)
+	now, err := mixing.Run(store, l.run.Spec(), l.ids)
 	if err != nil {
-		return nil, errors.Wrap(err, "train.log_mixing")
+		return errors.Wrap(err, "train.log_mixing")
 	}
-	return now.Since(l.start).Brief(), nil
+	m.Mixing = now.Since(l.start).Brief()
+	return nil
+}
+
+// logs tells whether a run logs at a step: at each multiple of every, and at the last step; 0:
+// never.
+func logs(run *runconfig.Run, every, step int) bool {
+	return every > 0 && (step%every == 0 || step == run.TotalSteps())
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/runconfig"
 )
 
 // Norms holds the sizes of activations, weights and gradients at a step. In JSON, a number
@@ -24,94 +26,91 @@ type Norms struct {
 
 // normsLog measures Norms on a row of text.
 type normsLog struct {
-	ids   []int32
-	names []string // activations of the stream, in the order of depth
+	run       *runconfig.Run
+	store     *graph.Store
+	optimizer *optim.Optimizer
+	group     *distributed.Group
+	ids       []int32  // nil on other ranks than 0, which have a part of the gradients alone
+	names     []string // activations of the stream, in the order of depth
 }
 
 // openNorms finds the stream's activations, if the config asks for norms.
-func (t *Trainer) openNorms(context.Context) error {
+func openNorms(t *Trainer) (*normsLog, error) {
+	l := &normsLog{run: t.run, store: t.store, optimizer: t.learner.Optimizer(), group: t.group}
 	if t.run.Train.LogNorms == 0 {
-		return nil
+		return l, nil
 	}
 	if t.store.OnDevice() {
-		return errors.New("train.log_norms: want 0 on a GPU, where activations are not read back")
+		return nil, errors.New("train.log_norms: want 0 on a GPU, where activations are not read back")
 	}
 	if !t.leads() {
-		t.norms = &normsLog{}
+		return l, nil
+	}
+	l.ids = probe(t.corpus, t.run.Model.Seq)
+	names, err := cache.Names(t.store, t.run.Spec())
+	for _, name := range names {
+		if name == "embedding.out" || strings.HasSuffix(name, ".stream") {
+			l.names = append(l.names, name)
+		}
+	}
+	return l, errors.Wrap(err, "train.log_norms")
+}
+
+// Step adds the norms to the line, if the step logs them.
+func (l *normsLog) Step(_ context.Context, m *Metrics) error {
+	if !logs(l.run, l.run.Train.LogNorms, m.Step) {
 		return nil
 	}
-	names, err := cache.Names(t.store, t.run.Spec())
+	gradients, err := l.gradients()
+	if err != nil || l.ids == nil {
+		return err
+	}
+	n := &Norms{Gradients: gradients}
+	run, err := cache.Once(l.store, l.run.Spec(), l.ids, l.names...)
 	if err != nil {
 		return errors.Wrap(err, "train.log_norms")
 	}
-	t.norms = &normsLog{ids: t.probe()}
-	for _, name := range names {
-		if name == "embedding.out" || strings.HasSuffix(name, ".stream") {
-			t.norms.names = append(t.norms.names, name)
-		}
-	}
-	return nil
-}
-
-// measureNorms returns what to log at a step, nil if the step does not log it.
-func (t *Trainer) measureNorms(step int) (*Norms, error) {
-	if t.norms == nil || !t.logs(t.run.Train.LogNorms, step) {
-		return nil, nil
-	}
-	gradients, err := t.gradientNorms()
-	if err != nil || !t.leads() {
-		return nil, err
-	}
-	n := &Norms{Gradients: gradients}
-	run, err := cache.Once(t.store, t.run.Spec(), t.norms.ids, t.norms.names...)
-	if err != nil {
-		return nil, errors.Wrap(err, "train.log_norms")
-	}
-	for _, name := range t.norms.names {
+	for _, name := range l.names {
 		a, err := run.Get(name)
 		if err != nil {
-			return nil, errors.Wrap(err, "train.log_norms")
+			return errors.Wrap(err, "train.log_norms")
 		}
 		n.Stream = append(n.Stream, eval.Number(math.Sqrt(squares(a.Values)/float64(len(a.Values)))))
 	}
-	for block := range t.run.Spec().Layers {
+	for block := range l.run.Spec().Layers {
 		sum := 0.0
-		for _, p := range t.store.Trained() {
+		for _, p := range l.store.Trained() {
 			if inBlock(p, block) {
 				sum += squares(p.Value.Float32s())
 			}
 		}
 		n.Weights = append(n.Weights, eval.Number(math.Sqrt(sum)))
 	}
-	return n, nil
+	m.Norms = n
+	return nil
 }
 
-// gradientNorms returns the norm of each block's mean gradient. In a group each rank sums over
-// the entries that it updates, and the sums are added.
-func (t *Trainer) gradientNorms() ([]eval.Number, error) {
-	sums := make([]float64, t.run.Spec().Layers)
+// gradients returns the norm of each block's mean gradient. In a group each rank sums over the
+// entries that it updates, and the sums are added.
+func (l *normsLog) gradients() ([]eval.Number, error) {
+	sums := make([]float64, l.run.Spec().Layers)
 	for block := range sums {
-		for _, r := range t.learner.Optimizer().Table() {
+		for _, r := range l.optimizer.Table() {
 			if inBlock(r.Param, block) {
 				sums[block] += squares(r.Param.Grad.Float32s()[r.From:r.To])
 			}
 		}
 	}
-	if t.group != nil {
-		if err := distributed.AllReduce(t.group, "norms of gradients", sums).Wait(); err != nil {
+	if l.group != nil {
+		if err := distributed.AllReduce(l.group, "norms of gradients", sums).Wait(); err != nil {
 			return nil, err
 		}
 	}
 	var norms []eval.Number
 	for _, sum := range sums {
-		norms = append(norms, eval.Number(math.Sqrt(sum)/float64(t.run.Train.Accumulate)))
+		norms = append(norms, eval.Number(math.Sqrt(sum)/float64(l.run.Train.Accumulate)))
 	}
 	return norms, nil
-}
-
-// logs tells whether to log at a step: at each multiple of every, and at the last step.
-func (t *Trainer) logs(every, step int) bool {
-	return step%every == 0 || step == t.run.TotalSteps()
 }
 
 // inBlock tells whether a parameter belongs to a block.

@@ -17,46 +17,28 @@ import (
 )
 
 // prepare loads and compiles everything that a run needs.
-func (t *Trainer) prepare(ctx context.Context, o Options) error {
+func (t *Trainer) prepare(ctx context.Context) error {
+	o := t.options
 	if o.Fork != "" && o.Resume != ResumeNone {
 		return errors.Errorf("-fork starts a run of its own: want no -resume with it, got %s", o.Resume)
 	}
 	if err := t.checkRanks(); err != nil {
 		return err
 	}
-	load := func(ctx context.Context) error { return t.loadCorpus(ctx, o.Corpus) }
 	if o.Dry {
-		return inTurn(ctx, t.checkMemory, load, t.agree, t.compile, t.openMixing, t.openNorms)
+		return inTurn(ctx, t.checkMemory, t.loadCorpus, t.agree, t.compile, t.openMeasures)
 	}
 	if !t.leads() {
-		return inTurn(ctx, t.checkMemory, load, t.agree, t.compile, t.openNorms, t.receiveStart)
+		return inTurn(ctx, t.checkMemory, t.loadCorpus, t.agree, t.compile, t.openMeasures, t.receiveStart)
 	}
 	if err := refuseRun(t.run.Out, o.Resume); err != nil {
 		return err
 	}
 	lock := func(context.Context) error { return t.folder.open(o.Resume, t.report.Warn) }
-	if err := inTurn(ctx, t.checkMemory, load, t.agree, lock, t.compile, t.initialise, t.openMixing, t.openNorms); err != nil {
+	if err := inTurn(ctx, t.checkMemory, t.loadCorpus, t.agree, lock, t.compile, t.initialise, t.openMeasures, t.start, t.sendStart); err != nil {
 		return err
 	}
-	metricsDir, err := t.start(ctx, o)
-	if err == nil {
-		err = t.sendStart(o.Fork != "")
-	}
-	if err != nil {
-		return err
-	}
-	if o.Fork != "" { // before anything else, so that the folder never holds half of a fork
-		if err := t.save(); err != nil {
-			return err
-		}
-	}
-	if err := t.openSamples(metricsDir); err != nil {
-		return err
-	}
-	if err := t.openMetrics(metricsDir); err != nil {
-		return err
-	}
-	if err := t.openEvents(); err != nil {
+	if err := t.openRecordings(); err != nil {
 		return err
 	}
 	t.healBest()
@@ -106,7 +88,7 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 		return err
 	}
 	o.Outputs.ExpertCounts = true
-	o.Group, o.Compute.Simulate = t.group, t.simulate
+	o.Group, o.Compute.Simulate = t.group, t.options.Simulate
 	if o.Compute.Device, err = t.place(); err != nil {
 		return err
 	}

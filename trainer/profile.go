@@ -31,7 +31,7 @@ type Profile struct {
 
 // Profile reports the steps so far; it is empty without Options.Profile.
 func (t *Trainer) Profile() Profile {
-	if !t.profile {
+	if !t.options.Profile {
 		return Profile{}
 	}
 	s := t.learner.Times()
@@ -44,7 +44,7 @@ func (t *Trainer) Profile() Profile {
 		Steps: s.Steps, Seconds: s.Step.Seconds(), Data: s.Data.Seconds(), Optimizer: s.Optimizer.Seconds(), Ranks: s.Ranks.Seconds(),
 		OptimizerBytes: s.Steps * float32Bytes * entries, Ops: t.learner.Program().Profile(), Kernels: t.learner.Program().Kernels(),
 	}
-	if t.simulate {
+	if t.options.Simulate {
 		p.Threads = t.run.Device.Threads
 		all := func(d time.Duration) float64 { return float64(s.Steps) * d.Seconds() }
 		p.Simulated = graph.OpProfile{Alone: all(s.Simulation.Alone()), Shared: all(s.Simulation.Shared()), Even: all(s.Simulation.Even())}

@@ -29,7 +29,7 @@ func (t *Trainer) checkRanks() error {
 	if t.group != nil {
 		return distributed.CheckSize(ranks, t.group)
 	}
-	if ranks != 1 && !t.dry { // of one rank's work the whole run's time follows
+	if ranks != 1 && !t.options.Dry { // of one rank's work the whole run's time follows
 		return errors.Errorf("device.ranks: want 1 here, got %d: only the command train, started by mpiexec, trains by several ranks", ranks)
 	}
 	return nil
@@ -47,7 +47,7 @@ func (t *Trainer) agree(context.Context) error {
 	if program, err = contentName(program); err != nil {
 		return err
 	}
-	facts := []distributed.Fact{{Name: "program", Value: program}, {Name: "-dry-run", Value: strconv.FormatBool(t.dry)}}
+	facts := []distributed.Fact{{Name: "program", Value: program}, {Name: "-dry-run", Value: strconv.FormatBool(t.options.Dry)}}
 	keys, err := settings.Entries(*trained(t.run))
 	if err != nil {
 		return err
@@ -150,13 +150,19 @@ func (t *Trainer) shareStart(b begin) (begin, error) {
 	return b, nil
 }
 
-// sendStart tells the other ranks where the run begins.
-func (t *Trainer) sendStart(saves bool) error {
-	if t.group == nil {
-		return nil
+// sendStart tells the other ranks where the run begins. It saves a fork at once, so that the folder
+// never holds half of one.
+func (t *Trainer) sendStart(context.Context) error {
+	forks := t.options.Fork != ""
+	if t.group != nil {
+		if _, err := t.shareStart(begin{t.learner.Progress(), t.batches.Position(), t.corpus.Fingerprint, t.restored != nil, forks}); err != nil {
+			return err
+		}
 	}
-	_, err := t.shareStart(begin{t.learner.Progress(), t.batches.Position(), t.corpus.Fingerprint, t.restored != nil, saves})
-	return err
+	if forks {
+		return t.save()
+	}
+	return nil
 }
 
 // receiveStart is the counterpart of sendStart on the ranks other than 0: it sets this rank to

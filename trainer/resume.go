@@ -19,8 +19,9 @@ import (
 )
 
 // start sets the run to its first step, to a checkpoint of its own or, as a fork, to a checkpoint
-// of another run. It returns the folder that holds the metrics up to there, "" for none.
-func (t *Trainer) start(ctx context.Context, o Options) (metricsDir string, err error) {
+// of another run.
+func (t *Trainer) start(ctx context.Context) error {
+	o := t.options
 	t.id = rand.Text() // identifies this run
 	switch {
 	case o.Fork != "":
@@ -28,13 +29,16 @@ func (t *Trainer) start(ctx context.Context, o Options) (metricsDir string, err 
 		if err == nil {
 			err = t.fork(ctx, source.StepDir)
 		}
-		return source.RunDir, errors.Wrap(err, "-fork")
-	case o.Resume == ResumeAuto:
-		return t.run.Out, errors.Wrap(t.resumeNewest(ctx), "-resume auto")
+		t.folder.before = source.RunDir
+		return errors.Wrap(err, "-fork")
 	case o.Resume == ResumeNone:
-		return "", nil
+		return nil
 	}
-	return t.run.Out, errors.Wrap(t.resumeAt(ctx, string(o.Resume)), "-resume")
+	t.folder.before = t.run.Out
+	if o.Resume == ResumeAuto {
+		return errors.Wrap(t.resumeNewest(ctx), "-resume auto")
+	}
+	return errors.Wrap(t.resumeAt(ctx, string(o.Resume)), "-resume")
 }
 
 // stepSource finds the step folder that a path names.

@@ -37,8 +37,8 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	if err := t.startLog(); err != nil {
 		return nil, err
 	}
-	if t.step() > 0 && t.leads() && t.samples() {
-		if err := t.keepSample(ctx); err != nil && ctx.Err() == nil {
+	if t.step() > 0 {
+		if err := t.recordStep(ctx); err != nil && ctx.Err() == nil {
 			return nil, err
 		}
 	}
@@ -74,15 +74,21 @@ func (t *Trainer) result() *Result {
 }
 
 // advance makes one step and whatever is due after it: checkpoint, validation, weights for the log,
-// sample.
+// recordings.
 func (t *Trainer) advance(ctx context.Context) error {
 	if err := t.stepAndScore(ctx); err != nil {
 		return err
 	}
-	if err := t.keepWeights(); err != nil || !t.leads() || !t.samples() {
+	if err := t.keepWeights(); err != nil {
 		return err
 	}
-	return t.keepSample(ctx)
+	return t.recordStep(ctx)
+}
+
+// recordStep hands the newest step to the recordings.
+func (t *Trainer) recordStep(ctx context.Context) error {
+	m := t.last
+	return t.recordings.step(ctx, &m)
 }
 
 // stepAndScore makes one step, and saves and validates it if that is due. It saves the step before
@@ -93,11 +99,10 @@ func (t *Trainer) stepAndScore(ctx context.Context) error {
 		return err
 	}
 	t.last, t.score = m, nil
-	skipped := t.learner.Progress().SkippedInRow
-	if skipped == 0 && t.saved >= 0 {
+	if !m.Skipped && t.saved >= 0 {
 		t.good = t.saved // a finite step was made from that checkpoint
 	}
-	bad := skipped >= t.run.Train.MaxBadSteps
+	bad := t.givesUp()
 	if err := t.checkStop(); err != nil {
 		return err
 	}
@@ -108,7 +113,10 @@ func (t *Trainer) stepAndScore(ctx context.Context) error {
 		}
 	}
 	if bad {
-		return t.giveUp()
+		if err := t.recordStep(ctx); err != nil {
+			return err
+		}
+		return t.diverged()
 	}
 	if !validates && !t.saveDue() {
 		return nil
@@ -143,9 +151,6 @@ func (t *Trainer) record() error {
 	if err != nil {
 		return err
 	}
-	if err := t.events.step(t.last); err != nil {
-		return err
-	}
 	t.report.Step(t.last)
 	t.warn(news)
 	return nil
@@ -166,8 +171,14 @@ func (t *Trainer) minutesPassed() bool {
 	return minutes > 0 && time.Since(t.savedAt).Minutes() >= minutes
 }
 
-// giveUp ends a run whose losses or gradients are no longer finite.
-func (t *Trainer) giveUp() error {
+// givesUp tells whether the newest step ends the run, because losses or gradients are no longer
+// finite.
+func (t *Trainer) givesUp() bool {
+	return t.learner.Progress().SkippedInRow >= t.run.Train.MaxBadSteps
+}
+
+// diverged returns the error of a run that gives up.
+func (t *Trainer) diverged() error {
 	e := &DivergedError{Step: t.step(), Loss: float64(t.last.Loss), GradNorm: float64(t.last.GradNorm), InRow: t.learner.Progress().SkippedInRow}
 	if t.good >= 0 {
 		e.Good = checkpoint.StepPath(t.run.Out, t.good)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/regular"
@@ -30,8 +29,9 @@ type Sample struct {
 
 // samplesLog appends to samples.jsonl.
 type samplesLog struct {
-	file *checkpoint.Appender
-	last int // step of the last sample, 0: none
+	t      *Trainer
+	file   io.Writer
+	newest Sample // Step 0: none
 }
 
 // Sample has the model write the text that the config's section sample describes, and calls each
@@ -52,58 +52,52 @@ func (t *Trainer) Sample(ctx context.Context, each func(piece string) error) (ge
 	return g.Generate(ctx, request, func(p generate.Piece) error { return each(p.Text) })
 }
 
-// samples tells whether a sample is due after the current step, and not made yet.
-func (t *Trainer) samples() bool {
-	every := t.run.Sample.Every
-	return every > 0 && t.run.Sample.Tokens > 0 && t.step() > t.sampled.last && (t.step()%every == 0 || t.ended())
-}
-
-// keepSample makes a sample and adds it to samples.jsonl.
-func (t *Trainer) keepSample(ctx context.Context) error {
-	var text strings.Builder
-	if _, err := t.Sample(ctx, func(piece string) error { text.WriteString(piece); return nil }); err != nil {
-		return errors.Wrap(err, "sample")
-	}
-	s := Sample{t.step(), int64(t.step()) * int64(t.run.StepTokens()), text.String()}
-	if err := json.NewEncoder(t.sampled.file).Encode(s); err != nil {
-		return errors.WithStack(err)
-	}
-	t.sampled.last = s.Step
-	if err := t.events.sample(s); err != nil {
-		return err
-	}
-	t.report.Note(fmt.Sprintf("step %d  sample: %.80s", s.Step, strings.Join(strings.Fields(s.Text), " ")))
-	return nil
-}
-
 // openSamples opens samples.jsonl to append, if the config asks for samples. It first copies the
-// samples up to this step from dir ("": there are none), as openMetrics does.
-func (t *Trainer) openSamples(dir string) error {
+// samples up to this step, as openMetrics does.
+func openSamples(t *Trainer) (l *samplesLog, err error) {
+	l = &samplesLog{t: t}
 	if t.run.Sample.Every == 0 {
-		return nil
+		return l, nil
 	}
 	var before []Sample
-	if dir != "" {
-		var err error
+	if dir := t.folder.before; dir != "" {
 		if before, err = ReadSamples(dir); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	var err error
-	t.sampled.file, err = t.folder.append(samplesFile, func(w io.Writer) error {
+	l.file, err = t.folder.append(samplesFile, func(w io.Writer) error {
 		lines := json.NewEncoder(w)
 		for _, s := range before {
 			if s.Step > t.step() {
 				break
 			}
-			t.sampled.last = s.Step
+			l.newest = s
 			if err := lines.Encode(s); err != nil {
 				return errors.WithStack(err)
 			}
 		}
 		return nil
 	})
-	return err
+	return l, err
+}
+
+// Step adds a sample to samples.jsonl, if one is due after the newest step and not made yet.
+func (l *samplesLog) Step(ctx context.Context, _ *Metrics) error {
+	t, c, step := l.t, l.t.run.Sample, l.t.step()
+	if c.Every == 0 || c.Tokens == 0 || step <= l.newest.Step || step%c.Every != 0 && !t.ended() || t.givesUp() {
+		return nil
+	}
+	var text strings.Builder
+	if _, err := t.Sample(ctx, func(piece string) error { text.WriteString(piece); return nil }); err != nil {
+		return errors.Wrap(err, "sample")
+	}
+	s := Sample{step, int64(step) * int64(t.run.StepTokens()), text.String()}
+	if err := json.NewEncoder(l.file).Encode(s); err != nil {
+		return errors.WithStack(err)
+	}
+	l.newest = s
+	t.report.Note(fmt.Sprintf("step %d  sample: %.80s", s.Step, strings.Join(strings.Fields(s.Text), " ")))
+	return nil
 }
 
 // ReadSamples reads the samples of a run folder, in the order of steps. It stops at a torn line; a

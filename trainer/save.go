@@ -22,8 +22,9 @@ const (
 	extraValidation = "validation" // the step's Score, once there is one
 )
 
-// save writes a checkpoint of this step, unless there is one already. In a group all ranks call it:
-// the others send rank 0 their parts of the optimizer's state.
+// save flushes the files that the run appends to, and writes a checkpoint of this step, unless
+// there is one already. In a group all ranks call it: the others send rank 0 their parts of the
+// optimizer's state.
 func (t *Trainer) save() error {
 	if !t.leads() {
 		return t.serveState()
@@ -42,12 +43,12 @@ func (t *Trainer) write() error {
 	if moved != nil && !gone {
 		return moved
 	}
-	if t.saved == t.step() && moved == nil {
-		return nil
-	}
 	if moved == nil {
 		if err := t.folder.flush(t.report.Warn); err != nil {
 			return err
+		}
+		if t.saved == t.step() {
+			return nil
 		}
 	}
 	c, err := t.weights()

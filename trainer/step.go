@@ -18,20 +18,16 @@ func (t *Trainer) trainStep(ctx context.Context) (Metrics, error) {
 		return Metrics{}, err
 	}
 	t.stop, t.due = s.Stop, s.Signal
-	t.learner.Profile(t.profile) // from the second step on, because the first allocates buffers
+	t.learner.Profile(t.options.Profile) // from the second step on, because the first allocates buffers
 	tokens := t.run.StepTokens()
 	rate := perSecond(tokens, time.Since(begin))
-	mixing, err := t.measureMixing(s.N)
-	if err != nil {
-		return Metrics{}, err
-	}
-	norms, err := t.measureNorms(s.N)
-	return Metrics{
+	m := Metrics{
 		Step: s.N, Tokens: int64(s.N) * int64(tokens), Loss: eval.Number(s.Loss), LR: s.Factor * t.run.Train.LR,
 		GradNorm: eval.Number(s.GradNorm), TokensPS: math.Round(rate), FLOPsPS: math.Round(rate * t.flops),
 		Seconds: t.before + time.Since(t.started).Seconds(), Skipped: !s.Finite,
-		Experts: t.learner.ExpertCounts(), Mixing: mixing, Norms: norms,
-	}, err
+		Experts: t.learner.ExpertCounts(),
+	}
+	return m, t.measures.step(ctx, &m)
 }
 
 // perSecond returns a rate. It is finite, as JSON needs, even if a coarse clock has not advanced.

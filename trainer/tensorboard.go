@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"context"
 	"io"
 	"path/filepath"
 	"strings"
@@ -14,57 +15,63 @@ const eventsFile = "events.out.tfevents.residua"
 
 // eventsLog appends to the events file.
 type eventsLog struct {
-	w     *tfevents.Writer
-	start time.Time // when the run's first step would have begun, had the run never been interrupted
+	w       *tfevents.Writer // nil: the config asks for no file
+	start   time.Time        // when the run's first step would have begun, had the run never been interrupted
+	samples *samplesLog
+	step    int // the newest whose metrics are in the file
+	sampled int // the newest whose sample is in the file
 }
 
 // openEvents rewrites the events file from the metrics and samples so far and opens it to
 // append, if the config asks for it.
-func (t *Trainer) openEvents() error {
+func openEvents(t *Trainer, samples *samplesLog) (*eventsLog, error) {
+	l := &eventsLog{start: time.Now().Add(-seconds(t.before)), samples: samples}
 	if !t.run.Train.TensorBoard {
-		return nil
+		return l, nil
 	}
-	steps, err := readMetrics(filepath.Join(t.run.Out, metricsFile), t.step())
-	if err != nil {
-		return err
-	}
-	samples, err := ReadSamples(t.run.Out)
-	if err != nil {
-		return err
-	}
-	l := &eventsLog{start: time.Now().Add(-seconds(t.before))}
-	file, err := t.folder.append(eventsFile, func(w io.Writer) error { return l.begin(w, steps, samples) })
-	if err != nil {
-		return err
-	}
+	file, err := t.folder.append(eventsFile, func(w io.Writer) error { return l.begin(w, t.run.Out) })
 	l.w = tfevents.Append(file)
-	t.events = l
-	return nil
+	return l, err
 }
 
-// begin writes a new file with the steps and samples so far.
-func (l *eventsLog) begin(w io.Writer, steps []Metrics, samples []Sample) (err error) {
+// begin writes a new file with the steps and samples in a run's folder.
+func (l *eventsLog) begin(w io.Writer, out string) (err error) {
 	if l.w, err = tfevents.New(w, l.start); err != nil {
 		return err
 	}
-	for _, m := range steps {
-		if err := l.step(m); err != nil {
-			return err
-		}
+	if _, err := scanLines(filepath.Join(out, metricsFile), func(_ []byte, m Metrics) error { return l.writeMetrics(m) }); err != nil {
+		return err
+	}
+	samples, err := ReadSamples(out)
+	if err != nil {
+		return err
 	}
 	for _, s := range samples {
-		if err := l.sample(s); err != nil {
+		if err := l.writeSample(s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// step writes a step's metrics; it does nothing if there is no events file.
-func (l *eventsLog) step(m Metrics) error {
-	if l == nil {
+// Step writes the step's metrics and its sample, if there is one, unless they are in the file.
+func (l *eventsLog) Step(_ context.Context, m *Metrics) error {
+	if l.w == nil {
 		return nil
 	}
+	if m.Step > l.step {
+		if err := l.writeMetrics(*m); err != nil {
+			return err
+		}
+	}
+	if s := l.samples.newest; s.Step > l.sampled {
+		return l.writeSample(s)
+	}
+	return nil
+}
+
+func (l *eventsLog) writeMetrics(m Metrics) error {
+	l.step = m.Step
 	values := []tfevents.Scalar{
 		{Tag: "train/loss", Value: float64(m.Loss)}, {Tag: "train/learning_rate", Value: m.LR}, {Tag: "train/gradient_norm", Value: float64(m.GradNorm)},
 		{Tag: "speed/tokens_per_second", Value: m.TokensPS}, {Tag: "speed/flops_per_second", Value: m.FLOPsPS}, {Tag: "train/tokens", Value: float64(m.Tokens)},
@@ -79,12 +86,9 @@ func (l *eventsLog) step(m Metrics) error {
 	return l.w.Scalars(l.start.Add(seconds(m.Seconds)), m.Step, values...)
 }
 
-// sample writes a sample; it does nothing if there is no events file. It indents the text,
-// because TensorBoard reads Markdown and then shows it unchanged.
-func (l *eventsLog) sample(s Sample) error {
-	if l == nil {
-		return nil
-	}
+// writeSample indents the text, because TensorBoard reads Markdown and then shows it unchanged.
+func (l *eventsLog) writeSample(s Sample) error {
+	l.sampled = s.Step
 	return l.w.Text(time.Now(), s.Step, "sample", "    "+strings.ReplaceAll(s.Text, "\n", "\n    "))
 }
 

@@ -22,6 +22,7 @@ import (
 // Trainer trains one run and keeps its folder.
 type Trainer struct {
 	run     *runconfig.Run
+	options Options
 	folder  folder
 	report  Reporter
 	corpus  *data.Corpus
@@ -29,17 +30,14 @@ type Trainer struct {
 	store   *graph.Store
 	adapted *pretrained.Adapted // with train.lora: what the adapters change
 	group   *distributed.Group  // nil: alone
-	dry     bool                // Options.Dry
 	learner *learner.Learner
 	scores  bool            // there is text to validate on
 	eval    *eval.Evaluator // nil: this rank does not validate
 	metrics *metricsLog
-	mixing  *mixingLog // nil: not logged
-	sampled samplesLog
-	events  *eventsLog // nil: not written
-	norms   *normsLog  // nil: not logged
-	flops   float64    // of one token, forward and backward
-	profile bool       // profile all steps but the first
+	flops   float64 // of one token, forward and backward
+
+	measures   recordings // add to a step's metrics, before they are saved
+	recordings recordings // take a step when all else is done
 
 	id       string       // the run's identity
 	last     Metrics      // of the newest step
@@ -58,7 +56,6 @@ type Trainer struct {
 	good     int                  // the newest checkpoint from which a step with a finite loss was made, -1: none known
 	started  time.Time
 	before   float64 // seconds that the run had taken before it was resumed
-	simulate bool    // Options.Simulate
 }
 
 // Options are the options of Open.
@@ -98,13 +95,13 @@ func Open(ctx context.Context, run *runconfig.Run, o Options) (*Trainer, error) 
 
 // open implements Open on a disk that a test may let fail.
 func open(ctx context.Context, run *runconfig.Run, o Options, disk checkpoint.Disk) (*Trainer, error) {
-	t := &Trainer{run: run, folder: folder{Disk: disk, path: run.Out}, report: o.Report, best: math.Inf(1), bestStep: -1, saved: -1, good: -1, profile: o.Profile, simulate: o.Simulate,
-		group: o.Group, dry: o.Dry}
+	t := &Trainer{run: run, folder: folder{Disk: disk, path: run.Out}, options: o, report: o.Report, group: o.Group,
+		best: math.Inf(1), bestStep: -1, saved: -1, good: -1}
 	if t.report == nil || !t.leads() {
 		t.report = Silent{}
 	}
-	o.Resume = cmp.Or(o.Resume, ResumeNone)
-	if err := t.prepare(ctx, o); err != nil {
+	t.options.Resume = cmp.Or(o.Resume, ResumeNone)
+	if err := t.prepare(ctx); err != nil {
 		t.folder.leaveNothing()
 		t.Close()
 		t.folder.leaveNothing() // again, for what could not be removed while it was locked
@@ -132,11 +129,15 @@ func (t *Trainer) Memory() graph.Memory { return t.learner.Program().Memory() }
 // It may be called while the run trains.
 func (t *Trainer) SaveTime() time.Duration { return time.Duration(t.saveTook.Load()) }
 
+// Config returns the run's config.
+func (t *Trainer) Config() *runconfig.Run { return t.run }
+
 // Corpus returns the run's corpus.
 func (t *Trainer) Corpus() *data.Corpus { return t.corpus }
 
 // Close unlocks the folder and stops all workers.
 func (t *Trainer) Close() {
+	t.recordings.close()
 	if t.learner != nil {
 		t.learner.Close()
 	}
