@@ -89,7 +89,7 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 	}
 	o.Outputs.ExpertCounts = true
 	o.Group, o.Compute.Simulate = t.group, t.options.Simulate
-	if o.Compute.Device, err = t.place(); err != nil {
+	if o.Compute.Device, err = t.place(c.Device); err != nil {
 		return err
 	}
 	o.Signal = func() bool { return t.leads() && t.minutesPassed() }

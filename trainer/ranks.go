@@ -1,106 +1,57 @@
 package trainer
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"os"
-	"reflect"
 	"slices"
-	"strconv"
 
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/optim"
-	"github.com/residua-go/residua/pretrained"
-	"github.com/residua-go/residua/settings"
-	"github.com/residua-go/residua/trainer/learner"
+	"github.com/residua-go/residua/runconfig"
 )
+
+// ranks are the processes that train a run together.
+type ranks struct {
+	group    *distributed.Group // nil: this process trains alone
+	gathered []float32          // memory of wholeOf, reused
+}
 
 // leads tells whether this process keeps the run's folder and reports: rank 0 does, and one that
 // trains alone.
-func (t *Trainer) leads() bool { return t.group == nil || t.group.Rank() == 0 }
-
-// checkRanks returns an error unless the group has as many ranks as the config's device.ranks.
-func (t *Trainer) checkRanks() error {
-	ranks := t.run.Device.Ranks
-	if t.group != nil {
-		return distributed.CheckSize(ranks, t.group)
-	}
-	if ranks != 1 && !t.options.Dry { // of one rank's work the whole run's time follows
-		return errors.Errorf("device.ranks: want 1 here, got %d: only the command train, started by mpiexec, trains by several ranks", ranks)
-	}
-	return nil
-}
-
-// agree returns an error if the ranks would not train the same run with the same bits.
-func (t *Trainer) agree(context.Context) error {
-	if t.group == nil {
-		return nil
-	}
-	program, err := os.Executable()
-	if err != nil {
-		return errors.WithStack(err)
-	}
-	if program, err = contentName(program); err != nil {
-		return err
-	}
-	facts := []distributed.Fact{{Name: "program", Value: program}, {Name: "-dry-run", Value: strconv.FormatBool(t.options.Dry)}}
-	keys, err := settings.Entries(*trained(t.run))
-	if err != nil {
-		return err
-	}
-	for _, k := range keys {
-		if !k.Section {
-			facts = append(facts, distributed.Fact{Name: k.Key, Value: written(k.Value)})
-		}
-	}
-	return distributed.Agree(t.group, append(facts,
-		distributed.Fact{Name: "corpus", Value: t.corpus.Fingerprint},
-		distributed.Fact{Name: "architecture of train.init_from", Value: pretrained.ArchitectureAt(t.run.Train.InitFrom)},
-		distributed.Fact{Name: "vector instructions", Value: t.run.Device.Path()},
-	))
-}
-
-// written returns a key's value as text.
-func written(v reflect.Value) string {
-	if text, err := json.Marshal(v.Interface()); err == nil {
-		return string(text)
-	}
-	return fmt.Sprint(v.Interface()) // an infinite number
-}
+func (r *ranks) leads() bool { return r.group == nil || r.group.Rank() == 0 }
 
 // place returns the device of this rank. The ranks on a host take the GPUs that they see in
 // order, starting at number device.index. A rank that sees only one GPU takes it.
-func (t *Trainer) place() (graph.Device, error) {
-	device := t.run.Device
-	if t.group == nil || !device.Place().OnGPU() {
+func (r *ranks) place(device runconfig.Device) (graph.Device, error) {
+	if r.group == nil || !device.Place().OnGPU() {
 		return device.Place(), nil
 	}
 	visible, err := graph.GPUs()
 	if err != nil {
 		return "", err
 	}
-	if local, ranks := t.group.Local(); len(visible) > 1 {
+	from := device.Index
+	if local, ranks := r.group.Local(); len(visible) > 1 {
 		if device.Index += local; device.Index >= len(visible) {
 			return "", errors.Errorf("device.ranks: want a GPU for each of the %d ranks on this host, from number %d (device.index) on, got %d that this rank "+
-				"sees: start fewer ranks on a host", ranks, t.run.Device.Index, len(visible))
+				"sees: start fewer ranks on a host", ranks, from, len(visible))
 		}
 	}
 	own := rankGPU{Bus: visible[min(device.Index, len(visible)-1)]} // opening it refuses another
 	if own.Host, err = os.Hostname(); err != nil {
 		return "", errors.WithStack(err)
 	}
-	all, err := distributed.Gather(t.group, "GPUs of the ranks", own)
+	all, err := distributed.Gather(r.group, "GPUs of the ranks", own)
 	if err != nil {
 		return "", err
 	}
-	for r, gpu := range all {
-		if first := slices.Index(all, gpu); first < r {
+	for rank, gpu := range all {
+		if first := slices.Index(all, gpu); first < rank {
 			return "", errors.Errorf("device.index: want a GPU for each rank, got the one at %s on host %s for ranks %d and %d: let each see all GPUs of its "+
-				"host, or a different one, by CUDA_VISIBLE_DEVICES", gpu.Bus, gpu.Host, first, r)
+				"host, or a different one, by CUDA_VISIBLE_DEVICES", gpu.Bus, gpu.Host, first, rank)
 		}
 	}
 	return device.Place(), nil
@@ -109,148 +60,41 @@ func (t *Trainer) place() (graph.Device, error) {
 // rankGPU identifies a rank's GPU by its host and its PCI bus address.
 type rankGPU struct{ Host, Bus string }
 
-// begin tells the other ranks where the run begins; rank 0 sends it.
-type begin struct {
-	Progress learner.Progress
-	Position uint64 // of the batches
-	Corpus   string // fingerprint of the corpus, which a resumed run may read in another way
-	Restored bool   // a checkpoint's optimizer state follows
-	Saves    bool   // rank 0 writes a checkpoint at once
-}
-
-// shareStart sends rank 0's begin to all ranks, and rank 0's weights and optimizer state (if a
-// checkpoint restored one) with it. What the other ranks pass as b is ignored.
-func (t *Trainer) shareStart(b begin) (begin, error) {
-	all, err := distributed.Gather(t.group, "start", b)
-	if err != nil {
-		return b, err
-	}
-	for _, p := range t.store.Params() {
-		if err := distributed.Broadcast(t.group, p.Name, 0, p.Value.Float32s()).Wait(); err != nil {
-			return b, err
-		}
-	}
-	b = all[0]
-	for _, s := range t.learner.Optimizer().State() {
-		if !b.Restored {
-			break
-		}
-		whole := t.restored[s.Name]
-		if !t.leads() {
-			whole = t.wholeOf(s)
-		}
-		if err := distributed.Broadcast(t.group, s.Name, 0, whole).Wait(); err != nil {
-			return b, err
-		}
-		if !t.leads() {
-			setState(s, whole)
-		}
-	}
-	t.restored = nil
-	return b, nil
-}
-
-// sendStart tells the other ranks where the run begins. It saves a fork at once, so that the folder
-// never holds half of one.
-func (t *Trainer) sendStart(context.Context) error {
-	forks := t.options.Fork != ""
-	if t.group != nil {
-		if _, err := t.shareStart(begin{t.learner.Progress(), t.batches.Position(), t.corpus.Fingerprint, t.restored != nil, forks}); err != nil {
-			return err
-		}
-	}
-	if forks {
-		return t.save()
-	}
-	return nil
-}
-
-// receiveStart is the counterpart of sendStart on the ranks other than 0: it sets this rank to
-// where the run begins.
-func (t *Trainer) receiveStart(ctx context.Context) error {
-	b, err := t.shareStart(begin{})
-	if err != nil {
-		return err
-	}
-	if err := t.store.ToDevice(); err != nil {
-		return err
-	}
-	if err := t.matchCorpus(ctx, b.Corpus); err != nil {
-		return err
-	}
-	t.learner.Resume(b.Progress)
-	t.batches.Seek(b.Position)
-	if b.Saves {
-		return t.serveState()
-	}
-	return nil
-}
-
-// wholeOf returns memory for the whole of a tensor of which this rank has a part. The next call
-// returns the same.
-func (t *Trainer) wholeOf(s optim.StateTensor) []float32 {
-	n := s.Param.Size()
-	if cap(t.gathered) < n {
-		t.gathered = make([]float32, n)
-	}
-	return t.gathered[:n]
-}
-
 // noTensor is the index that rank 0 sends to end serveState.
 const noTensor = -1
 
 // tell broadcasts a number from rank 0; it returns rank 0's n on every rank.
-func (t *Trainer) tell(what string, n int) (int, error) {
+func (r *ranks) tell(what string, n int) (int, error) {
 	x := []float64{float64(n)}
-	err := distributed.Broadcast(t.group, what, 0, x).Wait()
+	err := distributed.Broadcast(r.group, what, 0, x).Wait()
 	return int(x[0]), err
 }
 
 // next broadcasts the index of the optimizer tensor that rank 0 asks for.
-func (t *Trainer) next(i int) (int, error) { return t.tell("next tensor of the checkpoint", i) }
+func (r *ranks) next(i int) (int, error) { return r.tell("next tensor of the checkpoint", i) }
 
 // fetchState returns tensor number i of the optimizer's state on rank 0, while the other ranks
 // run serveState.
-func (t *Trainer) fetchState(i int, s optim.StateTensor) ([]float32, error) {
-	if _, err := t.next(i); err != nil {
+func (r *ranks) fetchState(i int, s optim.StateTensor) ([]float32, error) {
+	if _, err := r.next(i); err != nil {
 		return nil, err
 	}
-	return t.gather(s)
-}
-
-// serveState sends rank 0 the parts of the optimizer's state that it asks for, until it has saved.
-func (t *Trainer) serveState() error {
-	if err := t.store.ToHost(); err != nil {
-		return err
-	}
-	state := t.learner.Optimizer().State()
-	for {
-		i, err := t.next(noTensor)
-		if err != nil || i == noTensor {
-			return err
-		}
-		if i < 0 || i >= len(state) {
-			return errors.Errorf("rank 0 asks for tensor %d of the optimizer's state: want 0 to %d", i, len(state)-1)
-		}
-		if _, err := t.gather(state[i]); err != nil {
-			return err
-		}
-	}
+	return r.gather(s)
 }
 
 // endState ends serveState on the other ranks.
-func (t *Trainer) endState() error {
-	if t.group == nil {
+func (r *ranks) endState() error {
+	if r.group == nil {
 		return nil
 	}
-	_, err := t.next(noTensor)
+	_, err := r.next(noTensor)
 	return err
 }
 
 // gather returns a whole tensor of the optimizer's state, made of all ranks' parts. The next call
 // returns the same memory.
-func (t *Trainer) gather(s optim.StateTensor) ([]float32, error) {
-	whole := t.wholeOf(s)
+func (r *ranks) gather(s optim.StateTensor) ([]float32, error) {
+	whole := r.wholeOf(s)
 	if s.Value != nil {
 		copy(whole[s.From:s.To], s.Value.Float32s())
 	}
@@ -258,11 +102,21 @@ func (t *Trainer) gather(s optim.StateTensor) ([]float32, error) {
 	for _, p := range s.Pieces {
 		pieces = append(pieces, distributed.Piece[float32]{Data: whole[p.From:p.To], Owner: p.Owner})
 	}
-	if err := distributed.AllGather(t.group, fmt.Sprintf("%s, for a checkpoint", s.Name), pieces).Wait(); err != nil {
+	if err := distributed.AllGather(r.group, fmt.Sprintf("%s, for a checkpoint", s.Name), pieces).Wait(); err != nil {
 		return nil, err
 	}
 	if s.Cut() {
 		whole = s.Param.RowMajor(whole)
 	}
 	return whole, nil
+}
+
+// wholeOf returns memory for the whole of a tensor of which this rank has a part. The next call
+// returns the same.
+func (r *ranks) wholeOf(s optim.StateTensor) []float32 {
+	n := s.Param.Size()
+	if cap(r.gathered) < n {
+		r.gathered = make([]float32, n)
+	}
+	return r.gathered[:n]
 }

@@ -13,7 +13,8 @@ import (
 // another module.
 type Recorder interface {
 	Name() string
-	// Open begins to record a run from its present step on; in a group, on rank 0 alone.
+	// Open begins to record a run from its present step on; in a group, on rank 0 alone. Several
+	// runs may be recorded at the same time.
 	Open(t *Trainer) (Recording, error)
 }
 

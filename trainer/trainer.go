@@ -21,6 +21,7 @@ import (
 
 // Trainer trains one run and keeps its folder.
 type Trainer struct {
+	ranks
 	run     *runconfig.Run
 	options Options
 	folder  folder
@@ -29,7 +30,6 @@ type Trainer struct {
 	batches *data.Batcher
 	store   *graph.Store
 	adapted *pretrained.Adapted // with train.lora: what the adapters change
-	group   *distributed.Group  // nil: alone
 	learner *learner.Learner
 	scores  bool            // there is text to validate on
 	eval    *eval.Evaluator // nil: this rank does not validate
@@ -52,7 +52,6 @@ type Trainer struct {
 	stop     bool // in a group: a rank was interrupted
 
 	restored map[string][]float32 // a checkpoint's optimizer state, kept until all ranks have their parts
-	gathered []float32            // memory of wholeOf, reused
 	good     int                  // the newest checkpoint from which a step with a finite loss was made, -1: none known
 	started  time.Time
 	before   float64 // seconds that the run had taken before it was resumed
@@ -95,7 +94,7 @@ func Open(ctx context.Context, run *runconfig.Run, o Options) (*Trainer, error) 
 
 // open implements Open on a disk that a test may let fail.
 func open(ctx context.Context, run *runconfig.Run, o Options, disk checkpoint.Disk) (*Trainer, error) {
-	t := &Trainer{run: run, folder: folder{Disk: disk, path: run.Out}, options: o, report: o.Report, group: o.Group,
+	t := &Trainer{run: run, folder: folder{Disk: disk, path: run.Out}, options: o, ranks: ranks{group: o.Group}, report: o.Report,
 		best: math.Inf(1), bestStep: -1, saved: -1, good: -1}
 	if t.report == nil || !t.leads() {
 		t.report = Silent{}
