@@ -1,8 +1,11 @@
 package checkpoint
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/pkg/errors"
 
@@ -43,6 +46,19 @@ type Source struct {
 	StepDir   string   // the step folder, or folder of [LogPath], that contains it; "" if there is none
 	RunDir    string   // the run folder that contains the step folder, "" if there is none
 	Warnings  []string // damaged checkpoints that were skipped, and whatever else the reader of the model should know
+}
+
+// Name returns the name, without the path, of the run that the model is of or, outside runs, of its
+// file or folder.
+func (s Source) Name() string {
+	path, err := filepath.Abs(cmp.Or(s.RunDir, s.ModelPath))
+	if err != nil { // the working folder is gone
+		path = s.ModelPath
+	}
+	if slices.Contains([]string{ModelFile, ModelIndex, TorchModel, TorchIndex}, filepath.Base(path)) {
+		path = filepath.Dir(path)
+	}
+	return strings.TrimSuffix(filepath.Base(path), filepath.Ext(ModelFile))
 }
 
 // Resolve finds the model file for a path: a run folder (it takes the latest undamaged checkpoint),

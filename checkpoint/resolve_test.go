@@ -17,21 +17,24 @@ func TestResolve(t *testing.T) {
 	require.NoError(t, WriteModel(alone, smallModel(), map[string]string{MetadataConfig: smallConfig}))
 	moved := filepath.Join(t.TempDir(), "moved")
 	require.NoError(t, os.CopyFS(moved, os.DirFS(step)))
+	run := filepath.Base(runDir)
 	cases := []struct {
 		path string
 		want Source
+		name string
 	}{
-		{runDir, Source{Kind: kindRun, ModelPath: filepath.Join(StepPath(runDir, 200), ModelFile), StepDir: StepPath(runDir, 200), RunDir: runDir}},
-		{runDir + "/", Source{Kind: kindRun, ModelPath: filepath.Join(StepPath(runDir, 200), ModelFile), StepDir: StepPath(runDir, 200), RunDir: runDir}},
-		{step, Source{Kind: kindStep, ModelPath: filepath.Join(step, ModelFile), StepDir: step, RunDir: runDir}},
-		{filepath.Join(step, ModelFile), Source{Kind: KindFile, ModelPath: filepath.Join(step, ModelFile), StepDir: step, RunDir: runDir}},
-		{moved, Source{Kind: kindStep, ModelPath: filepath.Join(moved, ModelFile), StepDir: moved}},
-		{alone, Source{Kind: KindFile, ModelPath: alone}},
+		{runDir, Source{Kind: kindRun, ModelPath: filepath.Join(StepPath(runDir, 200), ModelFile), StepDir: StepPath(runDir, 200), RunDir: runDir}, run},
+		{runDir + "/", Source{Kind: kindRun, ModelPath: filepath.Join(StepPath(runDir, 200), ModelFile), StepDir: StepPath(runDir, 200), RunDir: runDir}, run},
+		{step, Source{Kind: kindStep, ModelPath: filepath.Join(step, ModelFile), StepDir: step, RunDir: runDir}, run},
+		{filepath.Join(step, ModelFile), Source{Kind: KindFile, ModelPath: filepath.Join(step, ModelFile), StepDir: step, RunDir: runDir}, run},
+		{moved, Source{Kind: kindStep, ModelPath: filepath.Join(moved, ModelFile), StepDir: moved}, "moved"},
+		{alone, Source{Kind: KindFile, ModelPath: alone}, "alone"},
 	}
 	for _, c := range cases {
 		got, err := Resolve(c.path)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, got, c.path)
+		assert.Equal(t, c.name, got.Name(), c.path)
 		_, err = ReadModel(got.ModelPath)
 		require.NoError(t, err)
 	}

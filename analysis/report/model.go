@@ -20,6 +20,7 @@ import (
 // Model is a trained model that reports are about.
 type Model struct {
 	Name      string // what a report calls it: its file
+	Short     string // its name without a path
 	Path      string // of its checkpoint; "": it has none
 	Base      string // of the model that its adapters change; "": it has none
 	Store     *graph.Store
@@ -107,7 +108,7 @@ func (m *Model) tokens(ids []int32) []Token {
 // it has one, and with the text that it was not trained on. It returns an error if the
 // tokenizer cannot be made.
 func Of(m *pretrained.Model) (*Model, error) {
-	of := &Model{Name: m.Source.ModelPath, Path: m.Source.ModelPath, Store: m.Store, Spec: m.Spec, Zoo: m.Zoo}
+	of := &Model{Name: m.Source.ModelPath, Short: m.Source.Name(), Path: m.Source.ModelPath, Store: m.Store, Spec: m.Spec, Zoo: m.Zoo}
 	if m.Lora != nil {
 		of.Base = m.Lora.Base
 	}

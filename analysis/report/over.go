@@ -42,7 +42,7 @@ type keptStep struct {
 // validation text. Text, rows and seeds are the same at each step. If dir is not "", each step's
 // numbers are kept there in OverFile, and a later call of the same settings takes them from it.
 func Over(ctx context.Context, zoo models.Zoo, run string, a Analysis, dir string) (*Report, error) {
-	followed, err := toFollow(zoo, a)
+	followed, err := Follow(zoo, a)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +79,9 @@ func Over(ctx context.Context, zoo models.Zoo, run string, a Analysis, dir strin
 	return f.report(now.Steps)
 }
 
-// toFollow returns the analysis as a Followed, or an error that lists the analyses that can be
+// Follow returns the analysis as a Followed, or an error that lists the analyses that can be
 // followed.
-func toFollow(zoo models.Zoo, a Analysis) (Followed, error) {
+func Follow(zoo models.Zoo, a Analysis) (Followed, error) {
 	if followed, ok := a.(Followed); ok {
 		return followed, nil
 	}
@@ -93,7 +93,7 @@ func toFollow(zoo models.Zoo, a Analysis) (Followed, error) {
 		}
 	}
 	if err == nil {
-		err = check.Value("over", "one of "+strings.Join(names, ", "), a.Name())
+		err = check.Value("analysis", "one of "+strings.Join(names, ", "), a.Name())
 	}
 	return nil, err
 }

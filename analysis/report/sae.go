@@ -63,7 +63,7 @@ func (o SAE) Run(ctx context.Context, m *Model) (*Report, error) {
 		return nil, check.Valuef("rows", len(rows), "at least %d, of which one in %d is held out", heldOut, heldOut)
 	}
 	middle := strings.Replace(defaultNames(m)[0], "*", strconv.Itoa(m.Spec.Depth()/2), 1)
-	c := sae.Config{Architecture: o.Architecture, Metadata: sae.Metadata{Model: m.Name, Name: cmp.Or(o.Activation, middle), To: o.To, Context: m.Spec.Seq}}
+	c := sae.Config{Architecture: o.Architecture, Metadata: sae.Metadata{Model: m.Short, Name: cmp.Or(o.Activation, middle), To: o.To, Context: m.Spec.Seq}}
 	if c.Transcodes() != (o.To != "") {
 		return nil, check.Value("to", "an activation of a transcoder, and none of an autoencoder", strconv.Quote(o.To))
 	}

@@ -21,8 +21,12 @@ func command(zoo models.Zoo, a report.Analysis, listed error) commandline.Comman
 	from, of, cores, d, card := &commandline.Checkpoint{Zoo: zoo}, &over{}, &commandline.Cores{}, &delivery{name: a.Name()}, a.Card()
 	a = report.Settable(a)
 	c := commandline.Command{Name: d.name, Summary: card.Summary, Example: card.Example, Notes: card.Notes, Settings: commandline.Several{from, of, cores, a, d}}
-	if card.Paper {
+	switch _, err := report.Follow(zoo, a); {
+	case card.Paper:
 		c.Settings = commandline.Several{a, d}
+	case err != nil:
+		c.Settings = commandline.Several{from, cores, a, d}
+		c.Unknown = func(flag string) string { return map[string]string{"over": err.Error()}[flag] }
 	}
 	c.Run = func(ctx context.Context, out commandline.Output) error {
 		if listed != nil {

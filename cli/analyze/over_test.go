@@ -69,7 +69,7 @@ func TestOver(t *testing.T) {
 		})
 	}
 	for args, want := range map[string]string{
-		"wiring -over " + matrix:                            "-over: want one of attribute, lens, heads, basis, memory, ablate, mixing, got wiring",
+		"wiring -over " + matrix:                            "unknown flag -over: analysis: want one of attribute, lens, heads, basis, memory, ablate, mixing, got wiring",
 		"heads -over " + trained(t, "matrix"):               "-over: want a run that kept weights over training (train -set train.keep_log=true), got ",
 		"heads -over " + matrix + " -checkpoint " + matrix:  "-over: want a run, or one model (-checkpoint), got both",
 		"attribute -over " + matrix:                         "-target: want the token whose logit is followed over training, got none",

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -32,5 +33,14 @@ func TestSAE(t *testing.T) {
 	assert.ElementsMatch(t, []string{"quality", "drawers", "features"}, checkDocument(t, "features", works(t, append(args, "-json")...)))
 	call("features", "-checkpoint", run, "-sae", t.TempDir()).Refused(t, "sae: want a folder with cfg.json")
 	clitest.Call(SAE(models.Standard()), "-checkpoint", run).Refused(t, "want a folder, got none")
-	clitest.Call(SAE(models.Standard()), "-over", run, "-sae", dir).Refused(t, "")
+	clitest.Call(SAE(models.Standard()), "-over", run, "-sae", dir).Refused(t, "unknown flag -over: analysis: want one of attribute, ")
+	var cfg struct {
+		Metadata struct {
+			Model string `json:"model_name"`
+		}
+	}
+	config, err := os.ReadFile(filepath.Join(dir, "cfg.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(config, &cfg))
+	assert.Equal(t, filepath.Base(run), cfg.Metadata.Model)
 }

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -53,9 +54,12 @@ func TestFlagsAreTheOptions(t *testing.T) {
 				assert.NotEmpty(t, f.Help, "%s -%s", c.Name, f.Name)
 			}
 		}
-		want := "checkpoint base over threads " + flagNames[c.Name] + " json out"
-		if c.Name == "theory" {
-			want = flagNames[c.Name] + " json out"
+		want := flagNames[c.Name] + " json out"
+		switch {
+		case slices.Contains([]string{"attribute", "lens", "heads", "basis", "memory", "ablate", "mixing"}, c.Name): // can be followed over training
+			want = "checkpoint base over threads " + want
+		case c.Name != "theory":
+			want = "checkpoint base threads " + want
 		}
 		assert.Equal(t, strings.Fields(want), names, c.Name)
 	}
