@@ -77,37 +77,24 @@ func (c card) optimizer() string {
 	return "adamw"
 }
 
-// cardOf returns the card of a preset's stream or, if its stream is the baseline's, of its
-// attention, its feed-forward or its loop. What happens to writes has a card on any stream.
+// cardOf returns a preset's own card or, if it has none, that of its stream or, if its stream is
+// the baseline's, of its attention or its feed-forward. What happens to writes has a card on any
+// stream.
 func cardOf(zoo models.Zoo, p models.Preset) layers.Card {
 	card := p.Config.Stream.Card()
 	switch {
 	case p.Modern:
 		return modernCard(card)
-	case p.Config.Loops > 1:
-		return loopedCard()
+	case p.Card != nil:
+		return *p.Card
 	case p.Config.Writes != nil:
 		return writesCard(card, p.Config.Writes.Card(), changesStream(zoo, p))
-	case p.Config.Attention.ValueEmbeddings > 0:
-		return nanoChatCard()
 	case p.Config.Attention.Kind != nil && p.Baseline != "" && !changesStream(zoo, p):
 		return p.Config.Attention.Kind.Card()
 	case p.Config.FeedForward != nil && p.Baseline != "" && !changesStream(zoo, p):
 		return p.Config.FeedForward.Card()
 	}
 	return card
-}
-
-// loopedCard returns the card of a transformer with a loop.
-func loopedCard() layers.Card {
-	return layers.Card{
-		Title: "Looped blocks",
-		Equation: "h <- B_(b-1) ... B_0 h, once;   h <- B_(e-1) ... B_b h, k times;   h <- B_(L-1) ... B_e h, once\n" +
-			"B_l: block l, with the same weights each time          loop_begin b, loop_end e, loops k",
-		Source: "Dehghani et al. 2018, arXiv 1807.03819 (universal transformers); as in Ouro, arXiv 2510.25741, without its norms and gates between passes",
-		Use: "Depth without weights: tokens pass a run of blocks k times, on any stream. It has the parameters of the blocks, and the FLOPs, activations " +
-			"and key-value cache of the depth: this preset, blocks 1 and 2 of 4 three times, takes twice its transformer's. With k = 1 it is the transformer.",
-	}
 }
 
 // writesCard returns the card of what happens to writes, named after the stream unless that is the
@@ -117,21 +104,6 @@ func writesCard(on, card layers.Card, named bool) layers.Card {
 		card.Title = on.Title + ", " + strings.ToLower(card.Title[:1]) + card.Title[1:]
 	}
 	return card
-}
-
-// nanoChatCard returns the card of nanochat's blocks.
-func nanoChatCard() layers.Card {
-	return layers.Card{
-		Title: "nanochat",
-		Equation: "h_0 = e_t + lambda_s sigmoid(e_t[:24] w_s) e_(t-1),   e = Norm(embedding)\n" +
-			"h <- lambda_l h + mu_l h_0 before block l;   h <- h - lambda_b h_(L/2) before the last norm\n" +
-			"v <- v + 3 sigmoid(u[:12] W_g) V_l[token], every other block;   F: relu(W_1 u)^2 W_2;   logits: 15 tanh(z / 15)",
-		Source: "Karpathy's nanochat since July 2026 (commit 92d63d4), after modded-nanogpt's records",
-		Use: "A vector stream with what nanochat's author kept: the token before's embedding (smear), the first state in every block (x0), the state " +
-			"after half of the blocks subtracted at the end (backout), and values looked up by token. Smear, x0 and backout have few parameters and FLOPs, " +
-			"but each passes over the stream; the tables of values have V times the width of keys in every other block. nanochat trains it by Muon, " +
-			"at rates of its own.",
-	}
 }
 
 // changesStream tells whether a preset's stream differs from its baseline's.

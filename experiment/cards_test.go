@@ -75,7 +75,7 @@ func tinyZoo(t *testing.T) models.Zoo {
 		}
 		run, _, err := runconfig.Parse(zoo, "tiny", []byte("model: {preset: "+c.preset+", layers: 2, seq: 8, "+sizes+"}\ntrain: {steps: 1, lr: 1}"), nil)
 		require.NoError(t, err)
-		p := models.Preset{Name: strings.Replace(c.preset, "quickstart", "tiny", 1), Config: run.Model, Modern: preset.Modern}
+		p := models.Preset{Name: strings.Replace(c.preset, "quickstart", "tiny", 1), Config: run.Model, Modern: preset.Modern, Card: preset.Card}
 		if i > 0 {
 			p.Baseline = "tiny-transformer"
 		}

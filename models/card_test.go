@@ -11,7 +11,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestCards: every stream design and feed-forward design has a card with all fields filled in.
+// TestCards: every stream, attention and feed-forward design has a card with all fields filled in,
+// and so have the presets that have cards of their own.
 func TestCards(t *testing.T) {
 	titles := map[string]bool{}
 	check := func(name string, c layers.Card) {
@@ -30,6 +31,11 @@ func TestCards(t *testing.T) {
 	}
 	for _, d := range models.Standard().FeedForwards() {
 		check(d.Name(), d.Card())
+	}
+	for _, p := range models.Standard().Presets() {
+		if p.Card != nil && p.Baseline == "quickstart-transformer" { // the large model has the same card
+			check(p.Name, *p.Card)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"reflect"
 
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/stream"
 )
 
@@ -22,6 +23,9 @@ type Preset struct {
 	// Modern says that the model has the blocks of Llama and Qwen3, which its card says, too. On
 	// its baseline's stream it is a second baseline.
 	Modern bool
+	// Card describes the model if its stream's card does not, nor the card of its writes, attention
+	// or feed-forward; otherwise it is nil.
+	Card *layers.Card
 }
 
 // RoundsToPaper tells whether a number of parameters, rounded as the paper rounds, is the printed

@@ -236,8 +236,8 @@ func largePresets() []Preset {
 		{"relu2-162m", feedForward(large, layers.ReLU2Config{Hidden: 3072})},
 		{"conv-162m", convolved(large)},
 		{"rmt-conv-134m", convolved(rmt)},
-		{"nanochat-162m", trainedAs(large, NanoChat(12, 768, 3072, 12))},
 	}), []Preset{
+		{Name: "nanochat-162m", Config: trainedAs(large, NanoChat(12, 768, 3072, 12)), Baseline: plain, Card: nanoChatCard()},
 		{Name: "modern-162m", Config: modern(large, 4, 2048), Baseline: plain, Modern: true},
 		{Name: "rmt-modern-134m", Config: modern(rmt, 0, 2048), Baseline: plain, Modern: true},
 		{Name: "moe-8x2", Config: mixture(large, 3072/2), Baseline: plain},
@@ -289,14 +289,13 @@ func smallPresets() []Preset {
 		{"quickstart-relu2", feedForward(small, layers.ReLU2Config{Hidden: 1024})},
 		{"quickstart-conv", convolved(small)},
 		{"quickstart-rmt-conv", convolved(rmt)},
-		{"quickstart-nanochat", trainedAs(small, NanoChat(4, 256, 1024, 8))},
 	}), []Preset{
+		{Name: "quickstart-nanochat", Config: trainedAs(small, NanoChat(4, 256, 1024, 8)), Baseline: plain, Card: nanoChatCard()},
 		{Name: "quickstart-modern", Config: modern(small, 2, 704), Baseline: plain, Modern: true},
 		{Name: "quickstart-rmt-modern", Config: modern(rmt, 0, 704), Baseline: plain, Modern: true},
-	}, compared(plain, []named{
-		{"quickstart-moe", mixture(small, 512)},
-		{"quickstart-looped", looped(small, 1, 3, 3)},
-	}), compared("", []named{
+		{Name: "quickstart-moe", Config: mixture(small, 512), Baseline: plain},
+		{Name: "quickstart-looped", Config: looped(small, 1, 3, 3), Baseline: plain, Card: loopedCard()},
+	}, compared("", []named{
 		{"quickstart-relu", feedForward(small, layers.ReLUConfig{Hidden: 1024})},
 		{"attention-only", attentionOnly(small, 2)},
 	}))
@@ -363,6 +362,18 @@ func looped(c Config, begin, end, times int) Config {
 	return c
 }
 
+// loopedCard returns the card of a transformer with a loop.
+func loopedCard() *layers.Card {
+	return &layers.Card{
+		Title: "Looped blocks",
+		Equation: "h <- B_(b-1) ... B_0 h, once;   h <- B_(e-1) ... B_b h, k times;   h <- B_(L-1) ... B_e h, once\n" +
+			"B_l: block l, with the same weights each time          loop_begin b, loop_end e, loops k",
+		Source: "Dehghani et al. 2018, arXiv 1807.03819 (universal transformers); as in Ouro, arXiv 2510.25741, without its norms and gates between passes",
+		Use: "Depth without weights: tokens pass a run of blocks k times, on any stream. It has the parameters of the blocks, and the FLOPs, activations " +
+			"and key-value cache of the depth: this preset, blocks 1 and 2 of 4 three times, takes twice its transformer's. With k = 1 it is the transformer.",
+	}
+}
+
 // attentionOnly returns c with the given number of blocks, which have only attention, all with
 // the same attention scale: the kind of model that Elhage et al. 2021 analyse with two blocks.
 func attentionOnly(c Config, blocks int) Config {
@@ -411,6 +422,21 @@ func NanoChat(blocks, d, ff, heads int) Config {
 	v := stream.VectorConfig{Vectors: stream.Vectors{D: d}, EmbeddingNorm: true, Smear: NanoChatSmearChannels, Backout: true, X0: "nanochat"}
 	c.Stream, c.Attention.RopeBase, c.Attention.ValueEmbeddings = v, 100000, NanoChatValueChannels
 	return c
+}
+
+// nanoChatCard returns the card of nanochat's blocks.
+func nanoChatCard() *layers.Card {
+	return &layers.Card{
+		Title: "nanochat",
+		Equation: "h_0 = e_t + lambda_s sigmoid(e_t[:24] w_s) e_(t-1),   e = Norm(embedding)\n" +
+			"h <- lambda_l h + mu_l h_0 before block l;   h <- h - lambda_b h_(L/2) before the last norm\n" +
+			"v <- v + 3 sigmoid(u[:12] W_g) V_l[token], every other block;   F: relu(W_1 u)^2 W_2;   logits: 15 tanh(z / 15)",
+		Source: "Karpathy's nanochat since July 2026 (commit 92d63d4), after modded-nanogpt's records",
+		Use: "A vector stream with what nanochat's author kept: the token before's embedding (smear), the first state in every block (x0), the state " +
+			"after half of the blocks subtracted at the end (backout), and values looked up by token. Smear, x0 and backout have few parameters and FLOPs, " +
+			"but each passes over the stream; the tables of values have V times the width of keys in every other block. nanochat trains it by Muon, " +
+			"at rates of its own.",
+	}
 }
 
 // quickstart returns c as a byte-level model that learns Go source in minutes.
