@@ -44,6 +44,10 @@ func (a *adamW) WidthDivisor(ratio float64) (float64, error) { return ratio, nil
 // Unit returns 1 entry, because Adam updates every entry on its own.
 func (a *adamW) Unit(*graph.Param) (entries int, work float64) { return 1, 1 }
 
+func (a *adamW) OnDevice(row *graph.UpdateRow) {
+	row.Beta1, row.Beta2, row.Eps = a.beta1, a.beta2, a.eps
+}
+
 // Update makes one pass over all parameters.
 func (a *adamW) Update(rows []*Row, n Now) {
 	for _, r := range rows {

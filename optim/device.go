@@ -8,6 +8,14 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
+// DeviceRule is a Rule that the kernels of a device can compute: those of AdamW, with State of two
+// names, or those of Muon, with one.
+type DeviceRule interface {
+	Rule
+	// OnDevice writes the rule's settings into the row of a parameter.
+	OnDevice(row *graph.UpdateRow)
+}
+
 // openDevice gives the table to the store's device, if the store lives on one.
 func (o *Optimizer) openDevice() (err error) {
 	if !o.store.OnDevice() {
@@ -16,20 +24,19 @@ func (o *Optimizer) openDevice() (err error) {
 	var rows []graph.UpdateRow
 	var momentum *float64 // of Muon
 	for _, r := range o.rows {
+		rule, ok := r.Rule.(DeviceRule)
+		if !ok {
+			return errors.Errorf("parameter %q: want a rule that a device computes, such as AdamW or Muon, got %v: train on the CPU", r.Param.Name, r.Rule)
+		}
 		row := graph.UpdateRow{Param: r.Param, From: r.From, To: r.To, Rate: r.Rate, Decay: r.Decay}
-		switch rule := r.Rule.(type) {
-		case *adamW:
-			row.Beta1, row.Beta2, row.Eps = rule.beta1, rule.beta2, rule.eps
-		case *muon:
+		rule.OnDevice(&row)
+		if m := row.Muon; m != nil {
 			if momentum == nil {
-				momentum = &rule.momentum
+				momentum = &m.Momentum
 			}
-			if *momentum != rule.momentum {
-				return errors.Errorf("parameter %q: want one momentum of Muon on a device, got %g and %g: use one for all groups", r.Param.Name, *momentum, rule.momentum)
+			if *momentum != m.Momentum {
+				return errors.Errorf("parameter %q: want one momentum of Muon on a device, got %g and %g: use one for all groups", r.Param.Name, *momentum, m.Momentum)
 			}
-			row.Muon = &graph.MuonRow{Momentum: rule.momentum, Scales: rule.scales(r.Param)}
-		default:
-			return errors.Errorf("parameter %q: want AdamW or Muon on a device, got %v: train on the CPU", r.Param.Name, r.Rule)
 		}
 		if r.From < r.To {
 			rows = append(rows, row)

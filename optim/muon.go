@@ -133,13 +133,11 @@ func (m *muon) Open(rows []*Row) error {
 	return nil
 }
 
-// scales returns the factors of a parameter's matrices.
-func (m *muon) scales(p *graph.Param) []float64 {
-	var all []float64
-	for _, at := range p.Matrices() {
-		all = append(all, m.scale.of(at))
+func (m *muon) OnDevice(row *graph.UpdateRow) {
+	row.Muon = &graph.MuonRow{Momentum: m.momentum}
+	for _, at := range row.Param.Matrices() {
+		row.Muon.Scales = append(row.Muon.Scales, m.scale.of(at))
 	}
-	return all
 }
 
 func (m *muon) Update(rows []*Row, n Now) {
