@@ -43,8 +43,8 @@ func activationNames(s models.Spec) []string {
 	return append(names, "features", logitsName)
 }
 
-// measure trains a model in memory on one batch and records its activations.
-func (Coordinates) measure(ctx context.Context, run *runconfig.Run, text *data.Corpus, r *Record) error {
+// Measure trains a model in memory on one batch and records its activations.
+func (Coordinates) Measure(ctx context.Context, run *runconfig.Run, text *data.Corpus, r *Record) error {
 	batch, err := firstBatch(run, text)
 	if err != nil {
 		return setupError(err)

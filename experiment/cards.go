@@ -65,7 +65,7 @@ func (s Cards) measured() (all []bench.DesignResult, err error) {
 	return all, nil
 }
 
-func (s Cards) series(zoo models.Zoo) (models.Zoo, []Series, error) {
+func (s Cards) Gather(zoo models.Zoo) (models.Zoo, []Series, error) {
 	cards, err := s.cards(zoo)
 	if err != nil {
 		return zoo, nil, err

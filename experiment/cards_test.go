@@ -133,7 +133,7 @@ func TestCardsPage(t *testing.T) {
 func TestCardsOfOtherSizes(t *testing.T) {
 	cards := testCards
 	cards.Sizes = map[string][]string{"quickstart": {"model.stream.dv=16"}, others: {"model.stream.d_model=128"}}
-	_, all, err := cards.series(models.Standard())
+	_, all, err := cards.Gather(models.Standard())
 	require.NoError(t, err)
 	sets := map[string][]string{}
 	for _, s := range all {
@@ -143,9 +143,9 @@ func TestCardsOfOtherSizes(t *testing.T) {
 	assert.Equal(t, []string{"model.preset=quickstart-mhc", "model.stream.d_model=128"}, sets["quickstart-mhc"])
 	assert.Equal(t, []string{"model.preset=quickstart", "train.optim={kind: muon, scale: match_rms_adamw}", "model.stream.dv=16"}, sets["quickstart-muon"])
 	cards.Sizes["mhc"] = nil
-	_, _, err = cards.series(models.Standard())
+	_, _, err = cards.Gather(models.Standard())
 	assert.ErrorContains(t, err, `sizes: want presets that have a card, or others, got "mhc"`)
-	_, _, err = Cards{Baseline: baseline, Muon: []string{"mhc"}}.series(models.Standard())
+	_, _, err = Cards{Baseline: baseline, Muon: []string{"mhc"}}.Gather(models.Standard())
 	assert.ErrorContains(t, err, `muon: want presets that have a card, got "mhc"`)
 }
 

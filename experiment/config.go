@@ -112,7 +112,7 @@ func (c *Config) check() error {
 	case c.Tokens > 0 && c.FLOPs+c.TokensPerParameter > 0 || c.FLOPs > 0 && c.TokensPerParameter > 0:
 		return c.where.Errorf("tokens", "want one of tokens, flops and tokens_per_parameter, got %d, %g and %g", c.Tokens, c.FLOPs, c.TokensPerParameter)
 	}
-	_, gathers := c.Kind.(gatherer)
+	_, gathers := c.Kind.(Gatherer)
 	switch {
 	case gathers && len(c.Series) > 0:
 		return c.where.Errorf("series", "want none with the kind %s, whose series are the designs', got %d", c.Kind.Name(), len(c.Series))

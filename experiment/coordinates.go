@@ -75,7 +75,7 @@ func (s scaling) small() models.Config {
 	return c
 }
 
-func (s Coordinates) series(zoo models.Zoo) (models.Zoo, []Series, error) {
+func (s Coordinates) Gather(zoo models.Zoo) (models.Zoo, []Series, error) {
 	var names []string
 	wanted := s.Streams
 	for _, g := range scalingsOf(zoo) {

@@ -35,16 +35,16 @@ func Kinds(zoo models.Zoo) []settings.Kinded {
 
 // Optional interfaces of a Kind.
 type (
-	// evaluator is a kind whose runs are evaluated several times, the last time at their end.
-	evaluator interface{ evaluations() int }
-	// gatherer is a kind that takes its series from the zoo, and has presets of its own for them.
-	gatherer interface {
-		series(zoo models.Zoo) (models.Zoo, []Series, error)
+	// Evaluator is a kind whose runs are evaluated several times, the last time at their end.
+	Evaluator interface{ TimesEvaluated() int }
+	// Gatherer is a kind that takes its series from the zoo, to which it may add presets for them.
+	Gatherer interface {
+		Gather(zoo models.Zoo) (models.Zoo, []Series, error)
 	}
-	// measurer is a kind whose runs are measured in memory instead of being trained to their end in
-	// a folder.
-	measurer interface {
-		measure(ctx context.Context, run *runconfig.Run, text *data.Corpus, r *Record) error
+	// Measurer is a kind whose runs are measured in memory instead of being trained to their end in
+	// a folder. Measure adds what it has measured to the run's line for the log.
+	Measurer interface {
+		Measure(ctx context.Context, run *runconfig.Run, text *data.Corpus, r *Record) error
 	}
 )
 

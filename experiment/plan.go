@@ -65,8 +65,8 @@ const (
 func (c *Config) Plan(ctx context.Context, zoo models.Zoo, out string) (*Plan, error) {
 	p := &Plan{Config: c, zoo: zoo, series: c.Series, out: out, texts: map[string]learnt{}}
 	err := p.readBase(ctx)
-	if g, ok := c.Kind.(gatherer); ok && err == nil {
-		if p.zoo, p.series, err = g.series(zoo); err != nil {
+	if g, ok := c.Kind.(Gatherer); ok && err == nil {
+		if p.zoo, p.series, err = g.Gather(zoo); err != nil {
 			err = c.where.Errorf("experiment", "%v", err)
 		}
 	}
@@ -184,8 +184,8 @@ func (r *Planned) settle(given []Assignment) error {
 		more = append(more, "train.steps=0", fmt.Sprintf("train.tokens=%d", tokens))
 		steps = 1 + (tokens-1)/int64(run.StepTokens())
 	}
-	if e, ok := c.Kind.(evaluator); ok {
-		evaluations = int64(e.evaluations())
+	if e, ok := c.Kind.(Evaluator); ok {
+		evaluations = int64(e.TimesEvaluated())
 	}
 	every := (steps + evaluations - 1) / evaluations
 	more = append(more, fmt.Sprintf("train.eval_every=%d", every), "train.keep=1")

@@ -20,7 +20,7 @@ type Reach struct {
 // Name returns "reach".
 func (Reach) Name() string { return "reach" }
 
-func (s Reach) evaluations() int { return s.Evaluations }
+func (s Reach) TimesEvaluated() int { return s.Evaluations }
 
 // target returns the loss that a run of a seed is to reach, NaN if it is unknown.
 func (s Reach) target(r *Results, seed uint64) float64 {

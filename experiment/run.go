@@ -23,8 +23,8 @@ func (r *Planned) complete(ctx context.Context, corpus *data.Corpus, done func(s
 	record.Config, record.Corpus = r.identity, fingerprint(corpus)
 	record.Program, record.Path = build.Describe(), r.Run.Device.Path()
 	var err error
-	if m, ok := r.cell.plan.Config.Kind.(measurer); ok {
-		err = m.measure(ctx, r.Run, corpus, &record)
+	if m, ok := r.cell.plan.Config.Kind.(Measurer); ok {
+		err = m.Measure(ctx, r.Run, corpus, &record)
 	} else {
 		err = r.train(ctx, corpus, &record, done)
 	}

@@ -21,7 +21,7 @@ type Variants struct {
 // Name returns "variants".
 func (Variants) Name() string { return "variants" }
 
-func (v Variants) evaluations() int { return v.Evaluations }
+func (v Variants) TimesEvaluated() int { return v.Evaluations }
 
 func (Variants) Report(r *Results) Report {
 	return Report{Tables: []figure.Table{r.Table("Means over seeds, ± standard errors"), accuracyTable(r.cells),
