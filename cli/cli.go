@@ -7,6 +7,7 @@
 package cli
 
 import (
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -46,7 +47,11 @@ func Main(zoo models.Zoo, args []string, stdout, stderr io.Writer) int {
 		return chat.Run(os.Stdin, stdout)
 	}
 	program := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
-	command, rest := suite(zoo, program).Choose(args)
+	all := suite(zoo, program)
+	command, rest := all.Choose(args)
+	if err := checkKinds(zoo, all); err != nil {
+		command.Run = func(context.Context, commandline.Output) error { return commandline.Usage(err) }
+	}
 	return commandline.Main(command, rest, stdout, stderr)
 }
 
@@ -59,9 +64,9 @@ func suite(zoo models.Zoo, program string) commandline.Suite {
 			models -residuals    # what each residual stream chooses`,
 		Notes: `
 			source <(` + program + ` completion) completes commands and flags in bash.`,
-		Commands: []commandline.Command{prepare.Command(), train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), serve.Command(zoo),
+		Commands: append([]commandline.Command{prepare.Command(), train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), serve.Command(zoo),
 			list.Command(zoo), compare.Command(zoo), report.Command(zoo), tour.Command(zoo), experiment.Command(zoo), convert.Command(zoo),
-			analyze.SAE(zoo)},
+			analyze.SAE(zoo)}, commandsOf(zoo)...),
 		Suites: []commandline.Suite{bench.Suite(zoo), analyze.Suite(zoo), create.Suite(zoo)},
 	}
 }

@@ -51,7 +51,7 @@ func (e *Explorer) listAnalyses(m *pretrained.Model) (err error) {
 // analysis answers with an analysis; the request's body sets its settings.
 func (e *Explorer) analysis(a report.Analysis) http.Handler {
 	return answering(http.MethodPost, func(w http.ResponseWriter, r *http.Request) error {
-		asked := report.Settable(a)
+		asked := settings.Settable(a)
 		if err := settings.SetDefaults(asked); err != nil {
 			return err
 		}

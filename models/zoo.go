@@ -79,7 +79,8 @@ type Kind interface{ Name() string }
 
 // WithKinds returns the zoo with more choices for sections: designs of streams, attentions and
 // feed-forwards, and what models do not read, such as optimizers (runconfig.Optim); and with more
-// formats of files (pretrained.Importer, Exporter, Architecture).
+// formats of files (pretrained.Importer, Exporter, Architecture) and commands (cli.Command). A
+// program that has no use for one of them (cli.Main) returns an error that names its type.
 func (z Zoo) WithKinds(kinds ...Kind) Zoo {
 	z.kinds = append(slices.Clip(z.kinds), kinds...)
 	return z

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"reflect"
 	"slices"
 
 	"github.com/pkg/errors"
@@ -56,15 +55,6 @@ func Supported(all []Analysis, c models.Spec) []Analysis {
 	})
 }
 
-// Settable returns a pointer to a copy of an analysis, so that settings can be written into the
-// copy.
-func Settable(a Analysis) Analysis {
-	held := reflect.Indirect(reflect.ValueOf(a))
-	v := reflect.New(held.Type())
-	v.Elem().Set(held)
-	return v.Interface().(Analysis)
-}
-
 // Run runs an analysis of a model (nil, if its card says Paper). A setting that is zero
 // although its bounds exclude zero gets its tag's default. Run returns a *settings.Error if
 // another setting lies outside its bounds, and a check.UnsupportedError if the model's stream
@@ -75,7 +65,7 @@ func Run(ctx context.Context, m *Model, a Analysis) (*Report, error) {
 			return nil, m.lacks(a, err)
 		}
 	}
-	a = Settable(a)
+	a = settings.Settable(a)
 	if err := settings.Complete(a); err != nil {
 		return nil, err
 	}

@@ -335,7 +335,7 @@ func total(t *testing.T, table figure.Table, but int) float64 {
 // name.
 func agrees(t *testing.T, m *Model, zero Analysis, defaults ...func(Analysis)) {
 	t.Helper()
-	filled := Settable(zero)
+	filled := settings.Settable(zero)
 	require.NoError(t, settings.SetDefaults(filled))
 	if seed := reflect.ValueOf(filled).Elem().FieldByName("Seed"); seed.IsValid() {
 		seed.SetUint(0)

@@ -65,7 +65,7 @@ func TestEverySettingChangesSomething(t *testing.T) {
 	require.NoError(t, r.Write(filepath.Join(folder, "lens")))
 	for _, a := range all {
 		t.Run(a.Name(), func(t *testing.T) {
-			flags, err := settings.NewFlags(Settable(a))
+			flags, err := settings.NewFlags(settings.Settable(a))
 			require.NoError(t, err)
 			for _, f := range flags {
 				value, known := others[a.Name()+" "+f.Name]
@@ -93,7 +93,7 @@ func TestEverySettingChangesSomething(t *testing.T) {
 // a name and a value.
 func told(t *testing.T, m *Model, a Analysis, with string, more ...string) string {
 	t.Helper()
-	a = Settable(a)
+	a = settings.Settable(a)
 	require.NoError(t, settings.SetDefaults(a))
 	flags, err := settings.NewFlags(a)
 	require.NoError(t, err)

@@ -13,13 +13,14 @@ import (
 	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/settings"
 )
 
 // command makes a command of an analysis; the analysis' settings become its flags. listed is the
 // error, if any, in the list that the analysis comes from.
 func command(zoo models.Zoo, a report.Analysis, listed error) commandline.Command {
 	from, of, cores, d, card := &commandline.Checkpoint{Zoo: zoo}, &over{}, &commandline.Cores{}, &delivery{name: a.Name()}, a.Card()
-	a = report.Settable(a)
+	a = settings.Settable(a)
 	c := commandline.Command{Name: d.name, Summary: card.Summary, Example: card.Example, Notes: card.Notes, Settings: commandline.Several{from, of, cores, a, d}}
 	switch _, err := report.Follow(zoo, a); {
 	case card.Paper:

@@ -1,6 +1,7 @@
 // Newstream is a program in a separate module that adds to Residua a residual stream with a new op,
 // an attention, a feed-forward, an optimizer, a schedule, a source of texts, a kind of experiment,
-// a file format and an analysis, and trains and examines models made of them by Residua's commands:
+// a file format, an analysis and a command, and trains and examines models made of them by
+// Residua's commands:
 //
 //	cd examples/newstream
 //	export GOWORK=off            # this folder is no part of the repository's workspace
@@ -18,13 +19,14 @@
 //	go run . experiment spread.yaml
 //	go run . analyze attribute -checkpoint runs/layerscale
 //	go run . analyze norms -checkpoint runs/layerscale
+//	go run . gains runs/layerscale
 //	go run . serve -checkpoint runs/layerscale    # the page has norms, too
 //
 // gain.go is the op, design.go the stream's settings in a run config, stream.go the stream, and
 // frozen.go lets analyses decompose a run of it. headgain.go is the attention, bilinear.go the
 // feed-forward, lion.go the optimizer, spread.go the kind of experiment, format.go the file format,
-// norms.go the analysis, sums.go the source, inversesqrt.go the schedule. In newstream_test.go
-// Residua's conformance suite tests the stream.
+// norms.go the analysis, gains.go the command, sums.go the source, inversesqrt.go the schedule. In
+// newstream_test.go Residua's conformance suite tests the stream.
 package main
 
 import (
@@ -47,7 +49,7 @@ func main() {
 // newZoo returns Residua's designs and presets together with ours: our stream and a preset of it,
 // which is the byte-level transformer quickstart-transformer on our stream and is compared with
 // that preset; and our attention, feed-forward, optimizer, kind of experiment, format, analysis,
-// source and schedule.
+// command, source and schedule.
 func newZoo() (models.Zoo, error) {
 	zoo := models.Standard()
 	plain, err := zoo.Preset("quickstart-transformer")
@@ -56,6 +58,6 @@ func newZoo() (models.Zoo, error) {
 	}
 	return zoo.With(LayerScale{}, models.Preset{
 		Name: "quickstart-layerscale", Baseline: plain.Name, Config: plain.Config.OnStream(LayerScale{}),
-	}).WithKinds(HeadGain{}, Bilinear{}, Lion{Beta1: 0.9, Beta2: 0.99}, Spread{Unit: "nats"}, Folder{}, Norms{},
+	}).WithKinds(HeadGain{}, Bilinear{}, Lion{Beta1: 0.9, Beta2: 0.99}, Spread{Unit: "nats"}, Folder{}, Norms{}, Gains{},
 		Sums{Documents: 20000, Lines: 8, Most: 99}, InverseSqrt{}), nil
 }

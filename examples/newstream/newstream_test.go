@@ -183,6 +183,15 @@ func TestCommands(t *testing.T) {
 	assert.NotZero(t, document.Results.Attribution.Logit)
 	assert.InDelta(t, document.Results.Attribution.Logit, document.Results.Attribution.Sum, 1e-5)
 	checkNorms(t, run, filepath.Join(dir, "norms"))
+	checkGains(t, run)
+}
+
+// checkGains checks that our command is one like the others, with help and flags.
+func checkGains(t *testing.T, run string) {
+	t.Helper()
+	assert.Contains(t, call(t, "-h"), "\n  gains       how far training has moved")
+	assert.Regexp(t, `(?s)gains runs/layerscale\n.*\n  CHECKPOINT  the model.*\n  -digits N .*\(default 3\)`, call(t, "gains", "-h"))
+	assert.Regexp(t, `(?m)^blocks\.0\.attention\.gain +0\.4\d{4} +0\.5\d{4}$`, call(t, "gains", run, "-digits", "5"))
 }
 
 // checkNorms checks that our analysis is a command like the others, with help, JSON, a page and

@@ -57,7 +57,7 @@ func (s Suite) next(words []string) []string {
 			}
 		}
 	}
-	return s.names()
+	return s.Names()
 }
 
 // flagNames returns the flags as they are typed.

@@ -59,7 +59,7 @@ func (s Suite) Choose(args []string) (Command, []string) {
 			return sub.Choose(args[1:])
 		}
 	}
-	names := s.names()
+	names := s.Names()
 	for _, sub := range s.Suites { // residua lens means residua analyze lens
 		for _, c := range sub.Commands {
 			names = append(names, sub.Name+" "+c.Name)
@@ -69,8 +69,8 @@ func (s Suite) Choose(args []string) (Command, []string) {
 	return self, nil
 }
 
-// names lists the names of its commands.
-func (s Suite) names() []string {
+// Names lists the names of its commands.
+func (s Suite) Names() []string {
 	var names []string
 	for _, c := range s.Commands {
 		names = append(names, c.Name)
