@@ -1,5 +1,6 @@
-// Package configs holds the run configs of this folder, so that a program finds them by
-// name wherever it runs: -config quickstart, or paper/table9-rmt-305m for one in a subfolder.
+// Package configs holds the YAML files of this folder, run configs that package runconfig reads, so
+// that a program finds them by name wherever it runs: -config quickstart, or paper/table9-rmt-305m
+// for one in a subfolder.
 package configs
 
 import (

@@ -1,5 +1,6 @@
-// Package runconfig describes a run: which model learns from which data, how, on what device, and
-// into which folder. Configs are YAML and are read strictly: an unknown key or a bad value is an
+// Package runconfig describes a run by structs that package settings reads: which model learns from
+// which data, how, on what device, and into which folder. Configs are YAML (package configs holds
+// those that come with the program) and are read strictly: an unknown key or a bad value is an
 // error with file and line.
 package runconfig
 

@@ -131,8 +131,8 @@ func (s schema) owners(list []Kinded, name string) []string {
 	return names
 }
 
-// kindNames lists the keys of all kinds of a type, each once.
-func (s schema) kindNames(t reflect.Type) []string {
+// kindKeys lists the keys of all kinds of a type, each once.
+func (s schema) kindKeys(t reflect.Type) []string {
 	var names []string
 	for _, prototype := range s.kinds[t] {
 		for _, name := range s.names(reflect.TypeOf(prototype)) {

@@ -1,6 +1,6 @@
-// Package settings reads what a user chooses into structs whose fields are tagged: from a YAML
-// file, from assignments such as train.steps=200, and from the flags of a command, with the
-// same bounds, suggestions and errors.
+// Package settings reads what a user chooses into any structs with tagged fields, such as those of
+// runconfig: from a YAML file, from assignments such as train.steps=200, and from the flags of a
+// command, with the same bounds, suggestions and errors.
 //
 // The tags of a field:
 //

@@ -150,7 +150,7 @@ func (s schema) paths(t reflect.Type) []string {
 			path := prefix + f.Key
 			all = append(all, path)
 			if f.isOwnKind() {
-				for _, name := range s.kindNames(f.Type) {
+				for _, name := range s.kindKeys(f.Type) {
 					all = append(all, prefix+name)
 				}
 				continue
@@ -158,7 +158,7 @@ func (s schema) paths(t reflect.Type) []string {
 			if f.Type.Kind() != reflect.Interface {
 				walk(pointee(f.Type), path+".")
 			} else if f.sameKind() == "" {
-				for _, name := range append([]string{KindKey}, s.kindNames(f.Type)...) {
+				for _, name := range append([]string{KindKey}, s.kindKeys(f.Type)...) {
 					all = append(all, path+"."+name)
 				}
 			}

@@ -1,5 +1,6 @@
-// Package report writes up what an analysis of a trained model found: tables for a terminal, a
-// JSON document, or a folder with a page that opens offline, its figures and its tables.
+// Package report writes up what an analysis of a trained model found, for the commands analyze (the
+// command report is about runs: cli/report): tables for a terminal, a JSON document, or a folder
+// with a page that opens offline, its figures and its tables.
 //
 // Each analysis is a struct of its settings, such as Lens, which Run runs on a Model; most are
 // ready as their zero value.

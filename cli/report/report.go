@@ -1,4 +1,5 @@
-// Package report holds the command that shows what runs have logged, as one page.
+// Package report holds the command that shows what runs have logged, as one page
+// (experiment.RunsPage); package analysis/report writes up what analyses find in a trained model.
 package report
 
 import (

@@ -55,15 +55,15 @@ func (v verdict) err(run *runconfig.Run, r *trainer.Result) error {
 		return nil
 	}
 	what += "; train again with a lower rate (%s -out %s-2) or a longer train.warmup"
-	text := fmt.Sprintf(what, lossOf(r), trainer.UniformLoss(vocab), lower(run), run.Out)
+	text := fmt.Sprintf(what, lossOf(r), trainer.UniformLoss(vocab), lowerRates(run), run.Out)
 	if dir, loss, err := checkpoint.Best(run.Out); err == nil && trainer.Learned(loss, vocab) {
 		text += fmt.Sprintf(", or from the best checkpoint, of validation loss %.4f (add -set train.init_from=%s)", loss, dir)
 	}
 	return errors.New(text)
 }
 
-// lower sets the run's learning rates to a third.
-func lower(run *runconfig.Run) string {
+// lowerRates returns the flags that set a run's learning rates to a third.
+func lowerRates(run *runconfig.Run) string {
 	t := run.Train
 	text := fmt.Sprintf("-set train.lr=%.2g", t.LR/3)
 	if t.MinLR > 0.3*t.LR { // otherwise it would not be below the rate
