@@ -43,14 +43,14 @@ type Ablations struct {
 // NewAblations prepares ablations of the activations that patterns match; without patterns, of
 // the heads' outputs. It returns an error if the rows lack what the replacement takes from
 // them.
-func NewAblations(ctx context.Context, store *graph.Store, c models.Spec, rows [][]int32, patterns []string, with Replacement) (*Ablations, error) {
-	if err := checkSpec(c); err != nil {
+func NewAblations(ctx context.Context, store *graph.Store, spec models.Spec, rows [][]int32, patterns []string, with Replacement) (*Ablations, error) {
+	if err := checkSpec(spec); err != nil {
 		return nil, err
 	}
 	with = cmp.Or(with, ReplaceZero)
-	a := &Ablations{store: store, c: c, rows: rows, with: with, names: patterns, means: map[string]cache.Activation{}}
+	a := &Ablations{store: store, c: spec, rows: rows, with: with, names: patterns, means: map[string]cache.Activation{}}
 	if len(patterns) == 0 {
-		a.names = headActivations(c)
+		a.names = headActivations(spec)
 	}
 	if err := a.check(); err != nil || with == ReplaceZero {
 		return a, err
@@ -59,7 +59,7 @@ func NewAblations(ctx context.Context, store *graph.Store, c models.Spec, rows [
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		run, err := cache.Once(store, c, ids, a.names...)
+		run, err := cache.Once(store, spec, ids, a.names...)
 		if err != nil {
 			return nil, err
 		}
@@ -196,9 +196,9 @@ func (a *Ablations) row(row int) ([]int32, error) {
 
 // headActivations returns the names of the activations that hold the heads' outputs, one for
 // each layer.
-func headActivations(c models.Spec) []string {
+func headActivations(spec models.Spec) []string {
 	var names []string
-	for l := range c.Depth() {
+	for l := range spec.Depth() {
 		names = append(names, siteName(l, stream.Attention)+headsSuffix)
 	}
 	return names

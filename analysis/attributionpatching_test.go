@@ -51,9 +51,9 @@ func TestAttributionPatching(t *testing.T) {
 
 // checkNearby moves what heads give, and the stream after each attention, a small step to what they
 // are in the clean run: the metric moves by gradient times step, up to the step's square.
-func checkNearby(t *testing.T, name string, store *graph.Store, c models.Spec, clean, corrupt []int32, m analysis.Metric) {
+func checkNearby(t *testing.T, name string, store *graph.Store, spec models.Spec, clean, corrupt []int32, m analysis.Metric) {
 	names := []string{"blocks.*.attention.heads", "blocks.*.attention.stream", "embedding.out"}
-	r, err := cache.New(store, c, cache.Options{Names: names})
+	r, err := cache.New(store, spec, cache.Options{Names: names})
 	require.NoError(t, err, name)
 	defer r.Close()
 	from, err := r.Run(clean)
@@ -62,7 +62,7 @@ func checkNearby(t *testing.T, name string, store *graph.Store, c models.Spec, c
 	require.NoError(t, err)
 	before, err := m.Of(base)
 	require.NoError(t, err)
-	gradients, err := cache.Gradients(store, c, corrupt, cache.LogitSum{Token: c.Seq - 2, Weights: map[int]float64{1: 1, 2: -1}}, names...)
+	gradients, err := cache.Gradients(store, spec, corrupt, cache.LogitSum{Token: spec.Seq - 2, Weights: map[int]float64{1: 1, 2: -1}}, names...)
 	require.NoError(t, err, name)
 	require.Len(t, gradients, len(r.Names()))
 	for _, g := range gradients {

@@ -40,12 +40,12 @@ type SiteBandwidth struct {
 
 // CountBandwidth counts a model's dimensions. Every stream has this analysis; it needs no
 // weights.
-func CountBandwidth(c models.Spec) (*Bandwidth, error) {
-	m, err := planned(c)
+func CountBandwidth(spec models.Spec) (*Bandwidth, error) {
+	m, err := planned(spec)
 	if err != nil {
 		return nil, err
 	}
-	b := &Bandwidth{Stream: c.Stream.Name(), Dimensions: c.StreamSize(), Sites: bandwidthSites(m)}
+	b := &Bandwidth{Stream: spec.Stream.Name(), Dimensions: spec.StreamSize(), Sites: bandwidthSites(m)}
 	before, after := 0, 0
 	for i := range b.Sites {
 		s := &b.Sites[i]

@@ -103,19 +103,19 @@ type BasisOptions struct {
 // MeasureBasis runs a model on token ids, in rows of Seq, and measures its stream after the
 // embedding and after every sublayer. It leaves out a last row that is not full. Every stream
 // has this analysis.
-func MeasureBasis(ctx context.Context, store *graph.Store, c models.Spec, ids []int32, o BasisOptions) (*BasisReport, error) {
+func MeasureBasis(ctx context.Context, store *graph.Store, spec models.Spec, ids []int32, o BasisOptions) (*BasisReport, error) {
 	if o.Seq < 0 {
 		return nil, check.Value("seq", "at least 1, or 0 for all", o.Seq)
 	}
-	seq := cmp.Or(o.Seq, min(len(ids), c.Seq))
+	seq := cmp.Or(o.Seq, min(len(ids), spec.Seq))
 	if seq < 1 || len(ids) < seq {
 		return nil, check.Valuef("ids", len(ids), "at least one row of %d", max(1, seq))
 	}
-	known, err := cache.Names(store, c)
+	known, err := cache.Names(store, spec)
 	if err != nil {
 		return nil, err
 	}
-	r, err := cache.New(store, c, cache.Options{Names: streamNames(known), Batch: len(ids) / seq, Seq: seq})
+	r, err := cache.New(store, spec, cache.Options{Names: streamNames(known), Batch: len(ids) / seq, Seq: seq})
 	if err != nil {
 		return nil, err
 	}

@@ -48,17 +48,17 @@ func TestKurtosis(t *testing.T) {
 }
 
 // filled runs a model whose embedding gives the values that draw makes, all else left out.
-func filled(t *testing.T, c models.Spec, batch int, draw func() float64) *cache.Cache {
+func filled(t *testing.T, spec models.Spec, batch int, draw func() float64) *cache.Cache {
 	t.Helper()
-	store := modeltest.NewStore(t, c, tensor.Float64, 0)
-	r, err := cache.New(store, c, cache.Options{Names: []string{"embedding.out"}, Batch: batch})
+	store := modeltest.NewStore(t, spec, tensor.Float64, 0)
+	r, err := cache.New(store, spec, cache.Options{Names: []string{"embedding.out"}, Batch: batch})
 	require.NoError(t, err)
 	defer r.Close()
-	values := make([]float64, batch*c.Seq*c.StreamSize())
+	values := make([]float64, batch*spec.Seq*spec.StreamSize())
 	for i := range values {
 		values[i] = draw()
 	}
-	run, err := r.Run(make([]int32, batch*c.Seq), cache.Set("embedding.out", nil, values))
+	run, err := r.Run(make([]int32, batch*spec.Seq), cache.Set("embedding.out", nil, values))
 	require.NoError(t, err)
 	return run
 }

@@ -42,8 +42,8 @@ func TestCarryToSums(t *testing.T) {
 }
 
 // readHooks lists the activations that sites read, and the streams before them.
-func readHooks(t *testing.T, store *graph.Store, c models.Spec) []string {
-	names, err := cache.Names(store, c)
+func readHooks(t *testing.T, store *graph.Store, spec models.Spec) []string {
+	names, err := cache.Names(store, spec)
 	require.NoError(t, err)
 	return slices.DeleteFunc(names, func(name string) bool {
 		return name != "embedding.out" && !strings.HasSuffix(name, ".read") && !isStream(name)

@@ -82,8 +82,8 @@ type CircuitOptions struct {
 }
 
 // FindCircuits computes the circuits of all heads.
-func FindCircuits(ctx context.Context, store *graph.Store, c models.Spec, o CircuitOptions) (*Circuits, error) {
-	f, err := foldFor(store, c, o.Run)
+func FindCircuits(ctx context.Context, store *graph.Store, spec models.Spec, o CircuitOptions) (*Circuits, error) {
+	f, err := foldFor(store, spec, o.Run)
 	if err != nil {
 		return nil, err
 	}

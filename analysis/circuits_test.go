@@ -104,8 +104,8 @@ func scaledEnds(c *models.Config) {
 }
 
 // scaleEnds multiplies a model's tables by muP's multipliers, if it has them.
-func scaleEnds(c models.Spec, embedding, unembedding *mat.Dense) {
-	if c.MuP != nil {
+func scaleEnds(spec models.Spec, embedding, unembedding *mat.Dense) {
+	if spec.MuP != nil {
 		embedding.Scale(inputScale, embedding)
 		unembedding.Scale(outputScale, unembedding)
 	}
@@ -133,29 +133,29 @@ func TestVectorCircuits(t *testing.T) {
 	}
 }
 
-func checkVectorCircuits(t *testing.T, store *graph.Store, c models.Spec, circuits *analysis.Circuits) {
-	d, dh, width := c.Width(), c.HeadDim(), c.HeadDim()*c.HeadCount()
+func checkVectorCircuits(t *testing.T, store *graph.Store, spec models.Spec, circuits *analysis.Circuits) {
+	d, dh, width := spec.Width(), spec.HeadDim(), spec.HeadDim()*spec.HeadCount()
 	norm := func(name string) *mat.Dense {
-		return normMatrix(graph.Float64s(store.Param(name).Value), c.Norm == models.NormLayer)
+		return normMatrix(graph.Float64s(store.Param(name).Value), spec.Norm == models.NormLayer)
 	}
-	embedding := parameter(t, store, "embedding", c.Vocab)
+	embedding := parameter(t, store, "embedding", spec.Vocab)
 	unembedding := mat.DenseCopyOf(embedding.T())
-	if !c.TieEmbeddings {
+	if !spec.TieEmbeddings {
 		unembedding = parameter(t, store, "unembedding", d)
 	}
-	scaleEnds(c, embedding, unembedding)
+	scaleEnds(spec, embedding, unembedding)
 	for _, h := range circuits.Heads {
 		name := fmt.Sprintf("blocks.%d.attention.", h.Layer)
 		fold, qkv, o := norm(name+"norm"), parameter(t, store, name+"qkv", d), parameter(t, store, name+"o", width)
 		in := func(i int) *mat.Dense {
-			return times(fold, qkv.Slice(0, d, i*width+h.Head*dh, i*width+(h.Head+1)*dh), attentionGain(c, store, name, i))
+			return times(fold, qkv.Slice(0, d, i*width+h.Head*dh, i*width+(h.Head+1)*dh), attentionGain(spec, store, name, i))
 		}
 		out := mat.DenseCopyOf(o.Slice(h.Head*dh, (h.Head+1)*dh, 0, d))
 		if scale := store.Param(name + "scale"); scale != nil {
 			out = times(out, normMatrix(graph.Float64s(scale.Value), false))
 		}
 		ov, fullOV := times(in(2), out), times(embedding, in(2), out)
-		if factor := firstFactor(c, store, h.Layer); factor != 0 {
+		if factor := firstFactor(spec, store, h.Layer); factor != 0 {
 			first := times(norm("blocks.0.attention.norm"), parameter(t, store, "blocks.0.attention.qkv", d).Slice(0, d, 2*width+h.Head*dh, 2*width+(h.Head+1)*dh), out)
 			first.Scale(factor, first)
 			first.Add(first, ov)

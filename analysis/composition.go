@@ -50,8 +50,8 @@ type HeadPair struct {
 func (p HeadPair) strongest() float64 { return max(p.Q, p.K, p.V) }
 
 // Compose scores all pairs of heads; run may be nil (see CircuitOptions).
-func Compose(ctx context.Context, store *graph.Store, c models.Spec, run *cache.Cache) (*Composition, error) {
-	f, err := foldFor(store, c, run)
+func Compose(ctx context.Context, store *graph.Store, spec models.Spec, run *cache.Cache) (*Composition, error) {
+	f, err := foldFor(store, spec, run)
 	if err != nil {
 		return nil, err
 	}

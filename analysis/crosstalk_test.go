@@ -166,8 +166,8 @@ func slicesOf(v float64, n int) []float64 {
 
 // storedErrors returns the errors of values that are stored under a site's keys and read back,
 // computed term by term.
-func storedErrors(store *graph.Store, c models.Spec, name string) []float64 {
-	s := matrixOf(c)
+func storedErrors(store *graph.Store, spec models.Spec, name string) []float64 {
+	s := matrixOf(spec)
 	keys := param(store, name, s.Rank)
 	draw := rand.New(rand.NewPCG(1, 7))
 	var errors []float64

@@ -40,8 +40,8 @@ type Decomposition struct {
 }
 
 // DecompositionNames lists the activations that Decompose needs of a run.
-func DecompositionNames(store *graph.Store, c models.Spec) ([]string, error) {
-	m, err := cache.Sketch(store, c)
+func DecompositionNames(store *graph.Store, spec models.Spec) ([]string, error) {
+	m, err := cache.Sketch(store, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -66,12 +66,12 @@ func additiveStream(m *models.Model) (stream.Additive, error) {
 
 // Run runs a model once on one row of token ids and keeps what Decompose needs and further
 // activations, names or globs.
-func Run(store *graph.Store, c models.Spec, ids []int32, further ...string) (*cache.Cache, error) {
-	names, err := DecompositionNames(store, c)
+func Run(store *graph.Store, spec models.Spec, ids []int32, further ...string) (*cache.Cache, error) {
+	names, err := DecompositionNames(store, spec)
 	if err != nil {
 		return nil, err
 	}
-	return cache.Once(store, c, ids, append(names, further...)...)
+	return cache.Once(store, spec, ids, append(names, further...)...)
 }
 
 // Decompose splits the stream of a run into its terms. The run must have kept DecompositionNames,

@@ -21,19 +21,19 @@ import (
 )
 
 // decompose runs a model of random weights and takes it apart.
-func decompose(t *testing.T, c models.Spec, dt tensor.Dtype) (*cache.Cache, *analysis.Decomposition) {
+func decompose(t *testing.T, spec models.Spec, dt tensor.Dtype) (*cache.Cache, *analysis.Decomposition) {
 	t.Helper()
-	run, err := analysis.Run(modeltest.PerturbedStore(t, c, dt), c, tokensFor(c, c.Seq, 3))
+	run, err := analysis.Run(modeltest.PerturbedStore(t, spec, dt), spec, tokensFor(spec, spec.Seq, 3))
 	require.NoError(t, err)
 	d, err := analysis.Decompose(run)
 	require.NoError(t, err)
 	return run, d
 }
 
-func tokensFor(c models.Spec, n int, seed uint64) []int32 {
+func tokensFor(spec models.Spec, n int, seed uint64) []int32 {
 	draw, ids := rand.New(rand.NewPCG(seed, 1)), make([]int32, n)
 	for i := range ids {
-		ids[i] = int32(draw.IntN(c.Vocab))
+		ids[i] = int32(draw.IntN(spec.Vocab))
 	}
 	return ids
 }
@@ -165,10 +165,10 @@ func TestLastTermIsWhatAblationTakesAway(t *testing.T) {
 	}
 }
 
-func checkAblation(t *testing.T, c models.Spec, d *analysis.Decomposition, ablated *cache.Cache, last string) {
+func checkAblation(t *testing.T, spec models.Spec, d *analysis.Decomposition, ablated *cache.Cache, last string) {
 	after, err := analysis.Decompose(ablated)
 	require.NoError(t, err)
-	for token := range c.Seq {
+	for token := range spec.Seq {
 		bias, err := d.BiasTerm(last, token)
 		require.NoError(t, err)
 		want, err := d.WriterTerm(last, token)

@@ -84,7 +84,7 @@ const tokensPerDirection = 8
 
 // FindDirections looks for sparse directions of an activation on rows of tokens. Every stream has
 // this analysis.
-func FindDirections(ctx context.Context, store *graph.Store, c models.Spec, rows [][]int32, o DirectionsOptions) (*Directions, error) {
+func FindDirections(ctx context.Context, store *graph.Store, spec models.Spec, rows [][]int32, o DirectionsOptions) (*Directions, error) {
 	if len(rows) == 0 {
 		return nil, check.NoPrompt()
 	}
@@ -93,7 +93,7 @@ func FindDirections(ctx context.Context, store *graph.Store, c models.Spec, rows
 	}
 	s := &samples{name: o.Name}
 	if s.name == "" {
-		known, err := cache.Names(store, c)
+		known, err := cache.Names(store, spec)
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +103,7 @@ func FindDirections(ctx context.Context, store *graph.Store, c models.Spec, rows
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		run, err := cache.Once(store, c, ids, s.name)
+		run, err := cache.Once(store, spec, ids, s.name)
 		if err != nil {
 			return nil, err
 		}

@@ -49,19 +49,19 @@ type HeadsGroup struct {
 // FindHeadSpaces measures whether heads write to disjoint subspaces, from the weights alone. It
 // compares them with the given number of draws of random directions, at least 2, which have a
 // deviation.
-func FindHeadSpaces(ctx context.Context, store *graph.Store, c models.Spec, draws int) (*HeadSpaces, error) {
+func FindHeadSpaces(ctx context.Context, store *graph.Store, spec models.Spec, draws int) (*HeadSpaces, error) {
 	if err := check.AtLeast("draws", 2, draws); err != nil {
 		return nil, err
 	}
-	f, err := Fold(store, c)
+	f, err := Fold(store, spec)
 	if err != nil {
 		return nil, err
 	}
-	s := &HeadSpaces{Stream: c.Stream.Name(), Draws: draws}
+	s := &HeadSpaces{Stream: spec.Stream.Name(), Draws: draws}
 	var groups [][]writtenSpace
 	var all []writtenSpace
-	for l := range c.Depth() {
-		if l != c.FirstPass(l) {
+	for l := range spec.Depth() {
+		if l != spec.FirstPass(l) {
 			continue // the same weights
 		}
 		heads, err := newWrittenSpaces(ctx, l, f.layerHeads(l))
@@ -73,7 +73,7 @@ func FindHeadSpaces(ctx context.Context, store *graph.Store, c models.Spec, draw
 		}
 		groups, all = append(groups, heads), append(all, heads...)
 	}
-	if c.Layers > 1 {
+	if spec.Layers > 1 {
 		if err := s.addGroup(ctx, "all layers", all); err != nil {
 			return nil, err
 		}

@@ -36,10 +36,10 @@ func TestDrawings(t *testing.T) {
 	}
 }
 
-func drawables(t *testing.T, c models.Spec) map[string]drawable {
-	store, ids, loss := modeltest.PerturbedStore(t, c, tensor.Float64), tokensFor(c, 4, 5), analysis.NextTokenLoss()
-	other := append([]int32{(ids[0] + 1) % int32(c.Vocab)}, ids[1:]...)
-	run, err := analysis.Run(store, c, ids, "blocks.*.attention.pattern")
+func drawables(t *testing.T, spec models.Spec) map[string]drawable {
+	store, ids, loss := modeltest.PerturbedStore(t, spec, tensor.Float64), tokensFor(spec, 4, 5), analysis.NextTokenLoss()
+	other := append([]int32{(ids[0] + 1) % int32(spec.Vocab)}, ids[1:]...)
+	run, err := analysis.Run(store, spec, ids, "blocks.*.attention.pattern")
 	require.NoError(t, err)
 	d, err := analysis.Decompose(run)
 	require.NoError(t, err)
@@ -56,17 +56,17 @@ func drawables(t *testing.T, c models.Spec) map[string]drawable {
 	add("lens map", lenses, err)
 	patterns, err := analysis.Patterns(run, 0)
 	add("patterns", patterns, err)
-	scores, err := analysis.InductionScores(t.Context(), store, c, 2, 2, 1)
+	scores, err := analysis.InductionScores(t.Context(), store, spec, 2, 2, 1)
 	add("induction", scores, err)
-	heads, err := ablateHeads(store, c, ids, loss)
+	heads, err := ablateHeads(store, spec, ids, loss)
 	add("ablate heads", heads, err)
-	writers, err := ablateWriters(store, c, ids[:2], loss)
+	writers, err := ablateWriters(store, spec, ids[:2], loss)
 	add("ablate writers", writers, err)
-	one, err := ablate(store, c, ids, []string{"embedding.tokens"}, cache.At{"token": 1}, loss)
+	one, err := ablate(store, spec, ids, []string{"embedding.tokens"}, cache.At{"token": 1}, loss)
 	add("ablate", one, err)
-	streams, err := analysis.PatchStream(t.Context(), store, c, ids, other, loss)
+	streams, err := analysis.PatchStream(t.Context(), store, spec, ids, other, loss)
 	add("patch stream", streams, err)
-	patched, err := analysis.PatchHeads(t.Context(), store, c, ids, other, loss)
+	patched, err := analysis.PatchHeads(t.Context(), store, spec, ids, other, loss)
 	add("patch heads", patched, err)
 	return all
 }

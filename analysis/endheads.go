@@ -17,11 +17,11 @@ func (f *Folded) packedHeads() int { return f.c.HeadCount() + 2*f.c.KVHeads() }
 
 // headPlace returns the index, among these, of what a head reads: part 0 is its query, 1 its key, 2
 // its value. If heads share keys and values, head h reads number h/(heads/kv_heads).
-func headPlace(c models.Spec, part, head int) int {
+func headPlace(spec models.Spec, part, head int) int {
 	if part == 0 {
 		return head
 	}
-	return c.HeadCount() + (part-1)*c.KVHeads() + head/(c.HeadCount()/c.KVHeads())
+	return spec.HeadCount() + (part-1)*spec.KVHeads() + head/(spec.HeadCount()/spec.KVHeads())
 }
 
 // headPart returns the rows for the queries (0), keys (1) or values (2) of all heads; rows that
@@ -83,11 +83,11 @@ type KeyedSite struct {
 }
 
 // KeyedSites lists where a model with a matrix stream writes and reads, in the order of the run.
-func KeyedSites(store *graph.Store, c models.Spec) ([]KeyedSite, error) {
-	if err := CheckKeyed(c); err != nil {
+func KeyedSites(store *graph.Store, spec models.Spec) ([]KeyedSite, error) {
+	if err := CheckKeyed(spec); err != nil {
 		return nil, err
 	}
-	f, err := Fold(store, c)
+	f, err := Fold(store, spec)
 	if err != nil {
 		return nil, err
 	}

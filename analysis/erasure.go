@@ -61,8 +61,8 @@ type Eraser struct {
 func (e Eraser) Name() string { return stream.PartName(e.Site, e.Part, e.Index) }
 
 // MeasureErasure measures all heads and neurons of a model.
-func MeasureErasure(ctx context.Context, store *graph.Store, c models.Spec) (*Erasure, error) {
-	f, err := Fold(store, c)
+func MeasureErasure(ctx context.Context, store *graph.Store, spec models.Spec) (*Erasure, error) {
+	f, err := Fold(store, spec)
 	if err != nil {
 		return nil, err
 	}

@@ -54,13 +54,13 @@ func outer(x []float64, key, value []float64) {
 }
 
 // readDirection is what reads sum_h key_h ⊗ value_h after a norm, on Dk*Dv entries.
-func readDirection(c models.Spec, gain, keys, values []float64) []float64 {
-	s := matrixOf(c)
+func readDirection(spec models.Spec, gain, keys, values []float64) []float64 {
+	s := matrixOf(spec)
 	x := make([]float64, s.Dk*s.Dv)
 	for h := range len(keys) / s.Dk {
 		outer(x, keys[h*s.Dk:][:s.Dk], values[h*s.Dv:][:s.Dv])
 	}
-	w := naiveFold(c, gain, mat.NewDense(len(x), 1, x))
+	w := naiveFold(spec, gain, mat.NewDense(len(x), 1, x))
 	return mat.Col(nil, 0, w)
 }
 
@@ -83,22 +83,22 @@ func TestErasureOfMatrixStreams(t *testing.T) {
 	}
 }
 
-func checkMatrixNeurons(t *testing.T, c models.Spec, store *graph.Store, l int, got analysis.LayerErasure) {
+func checkMatrixNeurons(t *testing.T, spec models.Spec, store *graph.Store, l int, got analysis.LayerErasure) {
 	name := fmt.Sprintf("blocks.%d.feedforward", l)
 	value := func(suffix string) []float64 { return graph.Float64s(store.Param(name + suffix).Value) }
-	s := matrixOf(c)
+	s := matrixOf(spec)
 	plain := make([]float64, s.Dk*s.Dv)
 	dot, in, out, n := 0.0, 0.0, 0.0, 0
-	unfolded := varied(t, c, func(c *models.Config) { c.Norm, c.Bias = models.NormRMS, false })
+	unfolded := varied(t, spec, func(c *models.Config) { c.Norm, c.Bias = models.NormRMS, false })
 	floats.AddConst(1, plain)
-	w2 := expertsOf(c, store, name+".w2", hidden(c))
-	first := expertsOf(c, store, name+".w1", s.Rank*s.Dv)
+	w2 := expertsOf(spec, store, name+".w2", hidden(spec))
+	first := expertsOf(spec, store, name+".w1", s.Rank*s.Dv)
 	if store.Param(name+".w3") != nil {
-		first = []*mat.Dense{valueWeights(c, store, name)}
+		first = []*mat.Dense{valueWeights(spec, store, name)}
 	}
 	for e, w1 := range first {
-		for i := range hidden(c) {
-			read := readDirection(c, value(".norm"), value(".read"), mat.Col(nil, i, w1))
+		for i := range hidden(spec) {
+			read := readDirection(spec, value(".norm"), value(".read"), mat.Col(nil, i, w1))
 			wrote := readDirection(unfolded, plain, value(".write"), w2[e].RawRowView(i))
 			cosine := floats.Dot(read, wrote) / floats.Norm(read, 2) / floats.Norm(wrote, 2)
 			require.InDelta(t, cosine, got.Neurons[n], 1e-12, "neuron %d", n)
@@ -110,10 +110,10 @@ func checkMatrixNeurons(t *testing.T, c models.Spec, store *graph.Store, l int, 
 }
 
 // checkMatrixHeads builds W_V [Dk*Dv, Dv] and W_O [Dv, Dk*Dv] and takes their eigenvalues.
-func checkMatrixHeads(t *testing.T, c models.Spec, store *graph.Store, l int, got []float64) {
+func checkMatrixHeads(t *testing.T, spec models.Spec, store *graph.Store, l int, got []float64) {
 	name := fmt.Sprintf("blocks.%d.attention", l)
 	value := func(suffix string) []float64 { return graph.Float64s(store.Param(name + suffix).Value) }
-	s := matrixOf(c)
+	s := matrixOf(spec)
 	for h := range s.Rank {
 		v, o := mat.NewDense(s.Dk*s.Dv, s.Dv, nil), mat.NewDense(s.Dv, s.Dk*s.Dv, nil)
 		for d := range s.Dk {
@@ -122,7 +122,7 @@ func checkMatrixHeads(t *testing.T, c models.Spec, store *graph.Store, l int, go
 				o.Set(j, d*s.Dv+j, value(".write")[h*s.Dk+d])
 			}
 		}
-		require.InDelta(t, eigenScore(t, naiveFold(c, value(".norm"), v), o), got[h], 1e-9, "head %d", h)
+		require.InDelta(t, eigenScore(t, naiveFold(spec, value(".norm"), v), o), got[h], 1e-9, "head %d", h)
 	}
 }
 

@@ -53,20 +53,20 @@ type Folded struct {
 
 // Fold reads a model's weights. It returns an error for the depth-wise LSTM, whose heads write
 // through gates and have no such form.
-func Fold(store *graph.Store, c models.Spec) (*Folded, error) { return foldFor(store, c, nil) }
+func Fold(store *graph.Store, spec models.Spec) (*Folded, error) { return foldFor(store, spec, nil) }
 
 // foldFor does what Fold does, and carries writes as a run does, or without one as the stream's
 // static form.
-func foldFor(store *graph.Store, c models.Spec, run *cache.Cache) (*Folded, error) {
-	if err := CheckWeighted(c); err != nil {
+func foldFor(store *graph.Store, spec models.Spec, run *cache.Cache) (*Folded, error) {
+	if err := CheckWeighted(spec); err != nil {
 		return nil, err
 	}
-	m, err := cache.Sketch(store, c)
+	m, err := cache.Sketch(store, spec)
 	if err != nil {
 		return nil, err
 	}
-	f := &Folded{store: store, model: m, c: c, frozen: staticForm(m), sites: map[string]stream.Site{}}
-	for l := range c.Depth() {
+	f := &Folded{store: store, model: m, c: spec, frozen: staticForm(m), sites: map[string]stream.Site{}}
+	for l := range spec.Depth() {
 		for _, site := range m.Stream().Sites(l) {
 			f.sites[site.Name()] = site
 		}
@@ -103,8 +103,8 @@ func (f *Folded) Head(layer, head int) (HeadWeights, error) {
 }
 
 // checkHead returns an error for a layer or a head that a model does not have.
-func checkHead(c models.Spec, layer, head int) error {
-	return cmp.Or(check.Index("layer", layer, c.Depth()), check.Index("head", head, c.HeadCount()))
+func checkHead(spec models.Spec, layer, head int) error {
+	return cmp.Or(check.Index("layer", layer, spec.Depth()), check.Index("head", head, spec.HeadCount()))
 }
 
 // layerHeads returns all heads of a layer.

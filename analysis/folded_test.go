@@ -106,44 +106,44 @@ func TestFoldedHeadsReadWhatTheModelReads(t *testing.T) {
 
 // levelGains makes a matrix stream's gains equal within each row, so that one key describes them
 // fully.
-func levelGains(t *testing.T, store *graph.Store, c models.Spec) {
-	if !on[stream.MatrixConfig](c) {
+func levelGains(t *testing.T, store *graph.Store, spec models.Spec) {
+	if !on[stream.MatrixConfig](spec) {
 		return
 	}
 	gain := store.Param("blocks.0.attention.norm").Value
-	values, dv := graph.Float64s(gain), matrixOf(c).Dv
+	values, dv := graph.Float64s(gain), matrixOf(spec).Dv
 	for i := range values {
 		values[i] = values[i/dv*dv]
 	}
 	require.NoError(t, graph.SetFloat64s(gain, values))
 }
 
-func checkFoldedReads(t *testing.T, f *analysis.Folded, run *cache.Cache, c models.Spec, token int) {
+func checkFoldedReads(t *testing.T, f *analysis.Folded, run *cache.Cache, spec models.Spec, token int) {
 	x := readBySite(t, run, token)
 	mean := 0.0
-	if c.Norm == models.NormLayer {
+	if spec.Norm == models.NormLayer {
 		mean = floats.Sum(x) / float64(len(x))
 	}
 	square := 0.0
 	for _, v := range x {
 		square += (v - mean) * (v - mean) / float64(len(x))
 	}
-	scale := 1 / math.Sqrt(square+c.NormEps)
+	scale := 1 / math.Sqrt(square+spec.NormEps)
 	if run.Model().Store().Param("blocks.0.attention.norm") == nil { // what it reads is normalised
 		scale = 1
 	}
 	if latents(run.Model().Store()) { // by another norm, of what a map makes of it
 		store, z := run.Model().Store(), mat.NewDense(1, len(x), x)
-		latent := times(z, normMatrix(graph.Float64s(store.Param("blocks.0.attention.wide.norm").Value), c.Norm == models.NormLayer),
+		latent := times(z, normMatrix(graph.Float64s(store.Param("blocks.0.attention.wide.norm").Value), spec.Norm == models.NormLayer),
 			parameter(t, store, "blocks.0.attention.wide.down", len(x)))
 		latent.Scale(scale, latent)
-		scale /= math.Sqrt(math.Pow(mat.Norm(latent, 2), 2)/float64(c.Width()) + c.NormEps)
+		scale /= math.Sqrt(math.Pow(mat.Norm(latent, 2), 2)/float64(spec.Width()) + spec.NormEps)
 	}
 	qkv, err := run.Get("blocks.0.attention.qkv")
 	require.NoError(t, err)
 	want, err := qkv.Token(token)
 	require.NoError(t, err)
-	heads, dh := c.HeadCount(), c.HeadDim()
+	heads, dh := spec.HeadCount(), spec.HeadDim()
 	for h := range heads {
 		w, err := f.Head(0, h)
 		require.NoError(t, err)
@@ -152,9 +152,9 @@ func checkFoldedReads(t *testing.T, f *analysis.Folded, run *cache.Cache, c mode
 			got.Scale(scale, got)
 			at := h
 			if i > 0 {
-				at = heads + (i-1)*c.KVHeads() + h*c.KVHeads()/heads
+				at = heads + (i-1)*spec.KVHeads() + h*spec.KVHeads()/heads
 			}
-			want := times(mat.NewDense(1, dh, want[at*dh:][:dh]), attentionGain(c, run.Model().Store(), "blocks.0.attention.", i))
+			want := times(mat.NewDense(1, dh, want[at*dh:][:dh]), attentionGain(spec, run.Model().Store(), "blocks.0.attention.", i))
 			require.InDeltaSlice(t, want.RawMatrix().Data, got.RawMatrix().Data, 1e-10, "head %d, %d", h, i)
 		}
 	}

@@ -42,17 +42,17 @@ func (s *HeadScores) Chance() (induction, previous float64) {
 
 // InductionScores measures the heads of a model on rows of period random tokens, drawn from the
 // seed and repeated once. BOS is not drawn if it masks the tokens before it.
-func InductionScores(ctx context.Context, store *graph.Store, c models.Spec, period, rows int, seed uint64) (*HeadScores, error) {
+func InductionScores(ctx context.Context, store *graph.Store, spec models.Spec, period, rows int, seed uint64) (*HeadScores, error) {
 	if period < 2 || rows < 1 {
 		return nil, check.Value("induction", "a period of at least 2 tokens and a row", fmt.Sprintf("%d and %d", period, rows))
 	}
-	ids := RepeatedTokens(c.Vocab, period, rows, seed)
+	ids := RepeatedTokens(spec.Vocab, period, rows, seed)
 	for i, id := range ids {
-		if c.MaskDocuments && int(id) == c.BOS {
-			ids[i] = (id + 1) % int32(c.Vocab)
+		if spec.MaskDocuments && int(id) == spec.BOS {
+			ids[i] = (id + 1) % int32(spec.Vocab)
 		}
 	}
-	return headScoresOn(ctx, store, c, ids, rows)
+	return headScoresOn(ctx, store, spec, ids, rows)
 }
 
 // RepeatedTokens draws rows of [r, r], r being period tokens below vocab, so that each row has
@@ -74,11 +74,11 @@ func RepeatedTokens(vocab, period, rows int, seed uint64) []int32 {
 }
 
 // headScoresOn measures the heads on given rows, each of which repeats its first half.
-func headScoresOn(ctx context.Context, store *graph.Store, c models.Spec, ids []int32, rows int) (*HeadScores, error) {
+func headScoresOn(ctx context.Context, store *graph.Store, spec models.Spec, ids []int32, rows int) (*HeadScores, error) {
 	if rows < 1 || len(ids) == 0 || len(ids)%(2*rows) != 0 {
 		return nil, check.Valuef("induction", fmt.Sprintf("%d tokens", len(ids)), "%d rows of two halves", rows)
 	}
-	r, err := cache.New(store, c, cache.Options{Names: []string{"blocks.*.attention.pattern"}, Batch: rows, Seq: len(ids) / rows})
+	r, err := cache.New(store, spec, cache.Options{Names: []string{"blocks.*.attention.pattern"}, Batch: rows, Seq: len(ids) / rows})
 	if err != nil {
 		return nil, err
 	}

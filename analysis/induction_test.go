@@ -62,13 +62,13 @@ func TestInductionHead(t *testing.T) {
 
 // gainsOfHeads are what the heads of layer 1 give to the logits of what follows in a row's
 // second half.
-func gainsOfHeads(t *testing.T, store *graph.Store, c models.Spec, period int) []float64 {
-	ids := analysis.RepeatedTokens(c.Vocab, period, 1, 2)
-	run, err := analysis.Run(store, c, ids)
+func gainsOfHeads(t *testing.T, store *graph.Store, spec models.Spec, period int) []float64 {
+	ids := analysis.RepeatedTokens(spec.Vocab, period, 1, 2)
+	run, err := analysis.Run(store, spec, ids)
 	require.NoError(t, err)
 	d, err := analysis.Decompose(run)
 	require.NoError(t, err)
-	gains := make([]float64, c.HeadCount())
+	gains := make([]float64, spec.HeadCount())
 	for token := period; token < len(ids)-1; token++ {
 		a, err := d.Attribute(token, int(ids[token+1]), -1)
 		require.NoError(t, err)

@@ -18,24 +18,24 @@ import (
 )
 
 // ablateHeads, ablateWriters and ablate set activations to 0 in one row of tokens.
-func ablateHeads(store *graph.Store, c models.Spec, ids []int32, m analysis.Metric) (*analysis.Sweep, error) {
-	a, err := analysis.NewAblations(context.Background(), store, c, [][]int32{ids}, nil, analysis.ReplaceZero)
+func ablateHeads(store *graph.Store, spec models.Spec, ids []int32, m analysis.Metric) (*analysis.Sweep, error) {
+	a, err := analysis.NewAblations(context.Background(), store, spec, [][]int32{ids}, nil, analysis.ReplaceZero)
 	if err != nil {
 		return nil, err
 	}
 	return a.Heads(context.Background(), 0, m)
 }
 
-func ablateWriters(store *graph.Store, c models.Spec, ids []int32, m analysis.Metric) (*analysis.Sweep, error) {
-	a, err := analysis.NewAblations(context.Background(), store, c, [][]int32{ids}, nil, analysis.ReplaceZero)
+func ablateWriters(store *graph.Store, spec models.Spec, ids []int32, m analysis.Metric) (*analysis.Sweep, error) {
+	a, err := analysis.NewAblations(context.Background(), store, spec, [][]int32{ids}, nil, analysis.ReplaceZero)
 	if err != nil {
 		return nil, err
 	}
 	return a.Writers(context.Background(), 0, m)
 }
 
-func ablate(store *graph.Store, c models.Spec, ids []int32, patterns []string, at cache.At, m analysis.Metric) (*analysis.Sweep, error) {
-	a, err := analysis.NewAblations(context.Background(), store, c, [][]int32{ids}, patterns, analysis.ReplaceZero)
+func ablate(store *graph.Store, spec models.Spec, ids []int32, patterns []string, at cache.At, m analysis.Metric) (*analysis.Sweep, error) {
+	a, err := analysis.NewAblations(context.Background(), store, spec, [][]int32{ids}, patterns, analysis.ReplaceZero)
 	if err != nil {
 		return nil, err
 	}
@@ -122,12 +122,12 @@ func TestAblationsByOtherValues(t *testing.T) {
 
 // checkRestored: without all heads the metric equals the metric with all activations replaced
 // together. In a model with a single head, giving it back restores what its ablation takes away.
-func checkRestored(t *testing.T, a *analysis.Ablations, c models.Spec, ids []int32, restored *analysis.Sweep) {
+func checkRestored(t *testing.T, a *analysis.Ablations, spec models.Spec, ids []int32, restored *analysis.Sweep) {
 	none, err := a.Together(t.Context(), 2, nil, analysis.NextTokenLoss())
 	require.NoError(t, err)
 	assert.InDelta(t, none.Baseline+none.Effect[0][0], restored.Baseline, 1e-12)
-	assert.Len(t, restored.Effect, c.Layers)
-	one := varied(t, c, func(c *models.Config) { c.Layers, c.Attention.Heads = 1, 1 })
+	assert.Len(t, restored.Effect, spec.Layers)
+	one := varied(t, spec, func(c *models.Config) { c.Layers, c.Attention.Heads = 1, 1 })
 	alone, err := analysis.NewAblations(t.Context(), modeltest.PerturbedStore(t, one, tensor.Float64), one, [][]int32{ids}, nil, "")
 	require.NoError(t, err)
 	cut, err := alone.Heads(t.Context(), 0, analysis.NextTokenLoss())
@@ -172,16 +172,16 @@ func TestPatching(t *testing.T) {
 
 // checkPatchedHead compares the effect of head 1 of the last layer with that of a run that
 // is given, at all tokens, what this head made of the clean prompt.
-func checkPatchedHead(t *testing.T, store *graph.Store, c models.Spec, prompts [2][]int32, p *analysis.Patching) {
-	require.Len(t, p.Effect, c.Layers)
-	name := fmt.Sprintf("blocks.%d.attention.heads", c.Layers-1)
-	r, err := cache.New(store, c, cache.Options{Names: []string{name}, Seq: c.Seq})
+func checkPatchedHead(t *testing.T, store *graph.Store, spec models.Spec, prompts [2][]int32, p *analysis.Patching) {
+	require.Len(t, p.Effect, spec.Layers)
+	name := fmt.Sprintf("blocks.%d.attention.heads", spec.Layers-1)
+	r, err := cache.New(store, spec, cache.Options{Names: []string{name}, Seq: spec.Seq})
 	require.NoError(t, err)
 	defer r.Close()
 	logit := func(ids []int32, replace ...cache.Intervention) (float64, *cache.Cache) {
 		run, err := r.Run(ids, replace...)
 		require.NoError(t, err)
-		return run.Logits[(c.Seq-2)*c.Vocab+1], run
+		return run.Logits[(spec.Seq-2)*spec.Vocab+1], run
 	}
 	clean, from := logit(prompts[0])
 	a, err := from.Get(name)
@@ -190,7 +190,7 @@ func checkPatchedHead(t *testing.T, store *graph.Store, c models.Spec, prompts [
 	require.NoError(t, err)
 	corrupt, _ := logit(prompts[1])
 	patched, _ := logit(prompts[1], cache.Set(name, cache.At{"head": 1}, head))
-	assert.InDelta(t, (patched-corrupt)/(clean-corrupt), p.Effect[c.Layers-1][1], 1e-9)
+	assert.InDelta(t, (patched-corrupt)/(clean-corrupt), p.Effect[spec.Layers-1][1], 1e-9)
 }
 
 // TestInterventionErrors: what a call can get wrong is one line.

@@ -90,10 +90,10 @@ func (m rmt) unembeddingScale() float64 {
 }
 
 // valueAndGate are W1 of all experts, or W1 | W3.
-func valueAndGate(c models.Spec, store *graph.Store, site string) *mat.Dense {
-	all := expertsOf(c, store, site+".w1", c.Width())
+func valueAndGate(spec models.Spec, store *graph.Store, site string) *mat.Dense {
+	all := expertsOf(spec, store, site+".w1", spec.Width())
 	if store.Param(site+".w3") != nil {
-		all = append(all, param(store, site+".w3", c.Width()))
+		all = append(all, param(store, site+".w3", spec.Width()))
 	}
 	return sideBySide(all)
 }

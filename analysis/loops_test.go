@@ -49,35 +49,35 @@ func text(t *testing.T, v any) string {
 // loopAnalyses are analyses of weights and of a run, by name.
 func loopAnalyses(ids []int32) map[string]func(*graph.Store, models.Spec) (any, error) {
 	return map[string]func(*graph.Store, models.Spec) (any, error){
-		"circuits": func(s *graph.Store, c models.Spec) (any, error) {
-			circuits, err := analysis.FindCircuits(context.Background(), s, c, analysis.CircuitOptions{})
+		"circuits": func(s *graph.Store, spec models.Spec) (any, error) {
+			circuits, err := analysis.FindCircuits(context.Background(), s, spec, analysis.CircuitOptions{})
 			if err != nil {
 				return nil, err
 			}
 			return circuits.Heads, nil
 		},
-		"composition": func(s *graph.Store, c models.Spec) (any, error) {
-			return analysis.Compose(context.Background(), s, c, nil)
+		"composition": func(s *graph.Store, spec models.Spec) (any, error) {
+			return analysis.Compose(context.Background(), s, spec, nil)
 		},
-		"erasure": func(s *graph.Store, c models.Spec) (any, error) {
-			return analysis.MeasureErasure(context.Background(), s, c)
+		"erasure": func(s *graph.Store, spec models.Spec) (any, error) {
+			return analysis.MeasureErasure(context.Background(), s, spec)
 		},
-		"wiring": func(s *graph.Store, c models.Spec) (any, error) {
-			return analysis.Wire(context.Background(), s, c, analysis.WiringOptions{FDR: 1})
+		"wiring": func(s *graph.Store, spec models.Spec) (any, error) {
+			return analysis.Wire(context.Background(), s, spec, analysis.WiringOptions{FDR: 1})
 		},
-		"heads": func(s *graph.Store, c models.Spec) (any, error) {
-			return ablateHeads(s, c, ids, analysis.NextTokenLoss())
+		"heads": func(s *graph.Store, spec models.Spec) (any, error) {
+			return ablateHeads(s, spec, ids, analysis.NextTokenLoss())
 		},
-		"paths": func(s *graph.Store, c models.Spec) (any, error) {
-			return analysis.MeasurePaths(context.Background(), s, c, [][]int32{ids}, analysis.PathOptions{})
+		"paths": func(s *graph.Store, spec models.Spec) (any, error) {
+			return analysis.MeasurePaths(context.Background(), s, spec, [][]int32{ids}, analysis.PathOptions{})
 		},
-		"tensor product": func(s *graph.Store, c models.Spec) (any, error) {
-			p, err := analysis.RunTensorProduct(s, c, ids, 3, 1)
+		"tensor product": func(s *graph.Store, spec models.Spec) (any, error) {
+			p, err := analysis.RunTensorProduct(s, spec, ids, 3, 1)
 			if err != nil {
 				return nil, err
 			}
 			return p.Output, nil
 		},
-		"bandwidth": func(s *graph.Store, c models.Spec) (any, error) { return analysis.CountBandwidth(c) },
+		"bandwidth": func(s *graph.Store, spec models.Spec) (any, error) { return analysis.CountBandwidth(spec) },
 	}
 }

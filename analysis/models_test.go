@@ -47,7 +47,7 @@ func few(t *testing.T) map[string]models.Spec {
 			shortest[c.Stream.Name()] = name
 		}
 	}
-	maps.DeleteFunc(all, func(name string, c models.Spec) bool { return shortest[c.Stream.Name()] != name })
+	maps.DeleteFunc(all, func(name string, spec models.Spec) bool { return shortest[spec.Stream.Name()] != name })
 	return all
 }
 
@@ -151,10 +151,10 @@ func checked(t *testing.T, test string, others ...string) []string {
 }
 
 // excepted tells whether a model of the zoo is left out of a test.
-func excepted(t *testing.T, test string) func(name string, c models.Spec) bool {
+func excepted(t *testing.T, test string) func(name string, spec models.Spec) bool {
 	all := rowsOfDesigns(t)
-	return func(name string, c models.Spec) bool {
-		rows := all[c.Stream.Name()]
+	return func(name string, spec models.Spec) bool {
+		rows := all[spec.Stream.Name()]
 		return rows.Except[test]+rows.Models[name].Except[test] != ""
 	}
 }
@@ -173,7 +173,7 @@ func abilities() map[string]func(models.Spec) error {
 }
 
 // supports tells whether a model's stream has what an analysis needs.
-func supports(c models.Spec, ability string) bool { return abilities()[ability](c) == nil }
+func supports(spec models.Spec, ability string) bool { return abilities()[ability](spec) == nil }
 
 // unsupporting is a model of the zoo, the first by name, whose stream has not what an analysis
 // needs.
@@ -355,9 +355,9 @@ func resolved(t *testing.T, configs map[string]models.Config) map[string]models.
 }
 
 // varied is a model with changes.
-func varied(t *testing.T, c models.Spec, change func(c *models.Config)) models.Spec {
+func varied(t *testing.T, spec models.Spec, change func(c *models.Config)) models.Spec {
 	t.Helper()
-	changed, err := c.With(change)
+	changed, err := spec.With(change)
 	require.NoError(t, err)
 	return changed
 }
@@ -396,22 +396,22 @@ func all(vary ...func(c *models.Config)) func(c *models.Config) {
 }
 
 // on tells whether a model's stream is of the design D.
-func on[D stream.Design](c models.Spec) bool {
-	_, is := c.Stream.(D)
+func on[D stream.Design](spec models.Spec) bool {
+	_, is := spec.Stream.(D)
 	return is
 }
 
 // settingsOf returns the settings of a model's stream, or zeros if it is not of the design D.
-func settingsOf[D stream.Design](c models.Spec) D {
-	d, _ := c.Stream.(D)
+func settingsOf[D stream.Design](spec models.Spec) D {
+	d, _ := spec.Stream.(D)
 	return d
 }
 
 // matrixOf returns the settings of a model's matrix stream.
-func matrixOf(c models.Spec) stream.MatrixConfig { return c.Stream.(stream.MatrixConfig) }
+func matrixOf(spec models.Spec) stream.MatrixConfig { return spec.Stream.(stream.MatrixConfig) }
 
 // hidden is the width of the feed-forward's hidden layer, of one expert.
-func hidden(c models.Spec) int { return c.FeedForwardShape().Hidden }
+func hidden(spec models.Spec) int { return spec.FeedForwardShape().Hidden }
 
 // expertCount is the number of a feed-forward's parts: 1 without experts.
-func expertCount(c models.Spec) int { return max(1, c.FeedForwardShape().Experts) }
+func expertCount(spec models.Spec) int { return max(1, spec.FeedForwardShape().Experts) }

@@ -26,8 +26,8 @@ type naive struct {
 	maps   map[string]*mat.Dense
 }
 
-func newNaive(t *testing.T, store *graph.Store, c models.Spec, run *cache.Cache) *naive {
-	n := &naive{t: t, store: store, c: c, run: run, maps: map[string]*mat.Dense{}}
+func newNaive(t *testing.T, store *graph.Store, spec models.Spec, run *cache.Cache) *naive {
+	n := &naive{t: t, store: store, c: spec, run: run, maps: map[string]*mat.Dense{}}
 	if run != nil {
 		frozen, err := run.Model().Stream().(stream.Additive).Freeze(run)
 		require.NoError(t, err)
@@ -171,38 +171,38 @@ func (n *naive) attentionNorm(site string, via int) *mat.Dense {
 }
 
 // gainOf returns the gain of the norm in front of queries (0), keys (1) or values (2).
-func gainOf(c models.Spec, store *graph.Store, site string, via int) []float64 {
+func gainOf(spec models.Spec, store *graph.Store, site string, via int) []float64 {
 	gain := graph.Float64s(store.Param(site + ".norm").Value)
-	if waysOf(c, store, site) {
-		gain = gain[via*c.Width():][:c.Width()]
+	if waysOf(spec, store, site) {
+		gain = gain[via*spec.Width():][:spec.Width()]
 	}
 	return gain
 }
 
 // waysOf tells whether an attention has a norm for each of them.
-func waysOf(c models.Spec, store *graph.Store, site string) bool {
+func waysOf(spec models.Spec, store *graph.Store, site string) bool {
 	norm := store.Param(site + ".norm")
-	return norm != nil && norm.Size() == 3*c.Width()
+	return norm != nil && norm.Size() == 3*spec.Width()
 }
 
 // attentionGain is what an attention multiplies queries (0), keys (1) or values (2) by, [Dh, Dh].
-func attentionGain(c models.Spec, store *graph.Store, name string, part int) *mat.Dense {
-	gain := slices.Repeat([]float64{1}, c.HeadDim())
+func attentionGain(spec models.Spec, store *graph.Store, name string, part int) *mat.Dense {
+	gain := slices.Repeat([]float64{1}, spec.HeadDim())
 	switch p := store.Param(name + []string{"q_norm", "k_norm", "value_residual"}[part]); {
 	case p != nil && part < 2:
 		gain = graph.Float64s(p.Value)
 	case p != nil:
-		gain = slices.Repeat(graph.Float64s(p.Value)[:1], c.HeadDim())
-	case part == 2 && c.Attention.ValueResidual != "" && !strings.HasPrefix(name, "blocks.0."):
-		gain = slices.Repeat([]float64{0.5}, c.HeadDim())
+		gain = slices.Repeat(graph.Float64s(p.Value)[:1], spec.HeadDim())
+	case part == 2 && spec.Attention.ValueResidual != "" && !strings.HasPrefix(name, "blocks.0."):
+		gain = slices.Repeat([]float64{0.5}, spec.HeadDim())
 	}
 	return normMatrix(gain, false)
 }
 
 // firstFactor returns the factor of the first attention's values in a layer's values.
-func firstFactor(c models.Spec, store *graph.Store, layer int) float64 {
+func firstFactor(spec models.Spec, store *graph.Store, layer int) float64 {
 	switch learned := store.Param(fmt.Sprintf("blocks.%d.attention.value_residual", layer)); {
-	case layer == 0 || c.Attention.ValueResidual == "":
+	case layer == 0 || spec.Attention.ValueResidual == "":
 		return 0
 	case learned != nil:
 		return graph.Float64s(learned.Value)[1]

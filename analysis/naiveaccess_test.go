@@ -20,7 +20,7 @@ type access struct {
 }
 
 // naiveFold is C diag(g) W, entry by entry.
-func naiveFold(c models.Spec, gain []float64, w *mat.Dense) *mat.Dense {
+func naiveFold(spec models.Spec, gain []float64, w *mat.Dense) *mat.Dense {
 	d, m := w.Dims()
 	folded := mat.NewDense(d, m, nil)
 	for j := range m {
@@ -30,7 +30,7 @@ func naiveFold(c models.Spec, gain []float64, w *mat.Dense) *mat.Dense {
 			mean += folded.At(i, j) / float64(d)
 		}
 		for i := range d {
-			if c.Norm != models.NormRMS {
+			if spec.Norm != models.NormRMS {
 				folded.Set(i, j, folded.At(i, j)-mean)
 			}
 		}
@@ -45,8 +45,8 @@ func param(store *graph.Store, name string, rows int) *mat.Dense {
 }
 
 // expertsOf returns the parts of a feed-forward's weights: one, or one for each expert.
-func expertsOf(c models.Spec, store *graph.Store, name string, rows int) []*mat.Dense {
-	n := expertCount(c)
+func expertsOf(spec models.Spec, store *graph.Store, name string, rows int) []*mat.Dense {
+	n := expertCount(spec)
 	w := graph.Float64s(store.Param(name).Value)
 	var all []*mat.Dense
 	for e := range n {
@@ -58,11 +58,11 @@ func expertsOf(c models.Spec, store *graph.Store, name string, rows int) []*mat.
 
 // valueWeights are a feed-forward's W1 [F, N] of all experts side by side, or its W3 if W1 makes
 // gates.
-func valueWeights(c models.Spec, store *graph.Store, site string) *mat.Dense {
+func valueWeights(spec models.Spec, store *graph.Store, site string) *mat.Dense {
 	if store.Param(site+".w3") != nil {
-		return param(store, site+".w3", c.Width())
+		return param(store, site+".w3", spec.Width())
 	}
-	return sideBySide(expertsOf(c, store, site+".w1", c.Width()))
+	return sideBySide(expertsOf(spec, store, site+".w1", spec.Width()))
 }
 
 // sideBySide joins matrices of as many rows.
@@ -77,44 +77,44 @@ func sideBySide(all []*mat.Dense) *mat.Dense {
 }
 
 // accessesOf are a model's reads and writes, in the order of the run.
-func accessesOf(c models.Spec, store *graph.Store) []access {
-	if on[stream.MatrixConfig](c) {
-		return matrixAccesses(c, store)
+func accessesOf(spec models.Spec, store *graph.Store) []access {
+	if on[stream.MatrixConfig](spec) {
+		return matrixAccesses(spec, store)
 	}
-	return vectorAccesses(c, store)
+	return vectorAccesses(spec, store)
 }
 
 // vectorAccesses are a stream of vectors' reads and writes, in the order of the run.
-func vectorAccesses(c models.Spec, store *graph.Store) []access {
+func vectorAccesses(spec models.Spec, store *graph.Store) []access {
 	gain := func(name string) []float64 { return graph.Float64s(store.Param(name).Value) }
 	transposed := func(w *mat.Dense) *mat.Dense { return mat.DenseCopyOf(w.T()) }
-	embedding, last := transposed(param(store, "embedding", c.Vocab)), lastAccess(c, store)
-	if c.MuP != nil {
-		embedding.Scale(c.MuP.InputMultiplier, embedding)
-		last.w.Scale(c.MuP.OutputMultiplier*float64(c.MuP.Base.Stream.(stream.VectorConfig).D)/float64(c.Width()), last.w)
+	embedding, last := transposed(param(store, "embedding", spec.Vocab)), lastAccess(spec, store)
+	if spec.MuP != nil {
+		embedding.Scale(spec.MuP.InputMultiplier, embedding)
+		last.w.Scale(spec.MuP.OutputMultiplier*float64(spec.MuP.Base.Stream.(stream.VectorConfig).D)/float64(spec.Width()), last.w)
 	}
 	all := []access{{"embedding", false, embedding}}
-	if c.Attention.Positions == models.PositionsLearned {
-		all = append(all, access{"positions", false, transposed(param(store, "positions", c.Seq))})
+	if spec.Attention.Positions == models.PositionsLearned {
+		all = append(all, access{"positions", false, transposed(param(store, "positions", spec.Seq))})
 	}
 	if store.Param("reduce") != nil { // of a stream that is no vector
 		all = nil
 	}
-	for l := range c.Layers {
+	for l := range spec.Layers {
 		a, f := fmt.Sprintf("blocks.%d.attention", l), fmt.Sprintf("blocks.%d.feedforward", l)
 		o := graph.Float64s(store.Param(a + ".o").Value)
 		var written []*mat.Dense
-		for _, w2 := range expertsOf(c, store, f+".w2", hidden(c)) {
+		for _, w2 := range expertsOf(spec, store, f+".w2", hidden(spec)) {
 			written = append(written, transposed(w2))
 		}
-		read := expertsOf(c, store, f+".w1", c.Width())
+		read := expertsOf(spec, store, f+".w1", spec.Width())
 		if store.Param(f+".w3") != nil {
-			read = append(read, param(store, f+".w3", c.Width()))
+			read = append(read, param(store, f+".w3", spec.Width()))
 		}
 		all = append(all,
-			access{a, true, attentionAccess(c, store, a)},
-			access{a, false, transposed(mat.NewDense(len(o)/c.Width(), c.Width(), o))},
-			access{f, true, naiveFold(c, gain(f+".norm"), sideBySide(read))},
+			access{a, true, attentionAccess(spec, store, a)},
+			access{a, false, transposed(mat.NewDense(len(o)/spec.Width(), spec.Width(), o))},
+			access{f, true, naiveFold(spec, gain(f+".norm"), sideBySide(read))},
 			access{f, false, sideBySide(written)})
 	}
 	if store.Param("reduce") != nil {
@@ -124,35 +124,35 @@ func vectorAccesses(c models.Spec, store *graph.Store) []access {
 }
 
 // attentionAccess are W_Q | W_K | W_V, each after its norm.
-func attentionAccess(c models.Spec, store *graph.Store, site string) *mat.Dense {
-	w := param(store, site+".qkv", c.Width())
+func attentionAccess(spec models.Spec, store *graph.Store, site string) *mat.Dense {
+	w := param(store, site+".qkv", spec.Width())
 	_, columns := w.Dims()
 	var all []*mat.Dense
 	for via := range 3 {
-		part := mat.DenseCopyOf(w.Slice(0, c.Width(), via*columns/3, (via+1)*columns/3))
-		all = append(all, naiveFold(c, gainOf(c, store, site, via), part))
+		part := mat.DenseCopyOf(w.Slice(0, spec.Width(), via*columns/3, (via+1)*columns/3))
+		all = append(all, naiveFold(spec, gainOf(spec, store, site, via), part))
 	}
 	return sideBySide(all)
 }
 
 // lastAccess is the unembedding after the last norm.
-func lastAccess(c models.Spec, store *graph.Store) access {
+func lastAccess(spec models.Spec, store *graph.Store) access {
 	last := "norm"
-	for _, name := range []string{"aggregate.norm", fmt.Sprintf("blocks.%d.aggregate.norm", c.Layers-1)} {
+	for _, name := range []string{"aggregate.norm", fmt.Sprintf("blocks.%d.aggregate.norm", spec.Layers-1)} {
 		if store.Param(name) != nil {
 			last = name
 		}
 	}
-	u := mat.DenseCopyOf(param(store, "embedding", c.Vocab).T())
-	if !c.TieEmbeddings {
-		u = param(store, "unembedding", c.Width())
+	u := mat.DenseCopyOf(param(store, "embedding", spec.Vocab).T())
+	if !spec.TieEmbeddings {
+		u = param(store, "unembedding", spec.Width())
 	}
-	return access{"unembedding", true, naiveFold(c, graph.Float64s(store.Param(last).Value), u)}
+	return access{"unembedding", true, naiveFold(spec, graph.Float64s(store.Param(last).Value), u)}
 }
 
 // matrixAccesses are a matrix stream's keys, reading ones times their norm's mean gain.
-func matrixAccesses(c models.Spec, store *graph.Store) []access {
-	s := matrixOf(c)
+func matrixAccesses(spec models.Spec, store *graph.Store) []access {
+	s := matrixOf(spec)
 	reading := func(keys, norm string) *mat.Dense {
 		k, g := param(store, keys, 1), graph.Float64s(store.Param(norm).Value)
 		_, n := k.Dims()
@@ -168,10 +168,10 @@ func matrixAccesses(c models.Spec, store *graph.Store) []access {
 	}
 	writing := func(keys string) *mat.Dense { return mat.DenseCopyOf(param(store, keys, s.Rank).T()) }
 	all := []access{{"embedding", false, writing("write_embedding")}}
-	if c.Attention.Positions == models.PositionsLearned {
+	if spec.Attention.Positions == models.PositionsLearned {
 		all = append(all, access{"positions", false, writing("write_positions")})
 	}
-	for l := range c.Layers {
+	for l := range spec.Layers {
 		for _, kind := range []string{".attention", ".feedforward"} {
 			site := fmt.Sprintf("blocks.%d%s", l, kind)
 			all = append(all, access{site, true, reading(site+".read", site+".norm")}, access{site, false, writing(site + ".write")})

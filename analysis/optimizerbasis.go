@@ -53,17 +53,17 @@ type OptimizerOptions struct {
 // CompareOptimizers trains on the next tokens of one row of ids, which is the same at each step,
 // with four optimizers: plain SGD with the norms' gains held at 1; SGD that also trains the gains,
 // whose entries depend on the basis; Adam (betas .9, .95) and AdamW (decay .1) with gains held.
-func CompareOptimizers(ctx context.Context, store *graph.Store, c models.Spec, ids []int32, o OptimizerOptions) (*OptimizerBasis, error) {
-	if err := o.resolve(c, ids); err != nil {
+func CompareOptimizers(ctx context.Context, store *graph.Store, spec models.Spec, ids []int32, o OptimizerOptions) (*OptimizerBasis, error) {
+	if err := o.resolve(spec, ids); err != nil {
 		return nil, err
 	}
-	model, c, err := withoutBreakers(store, c, &o.RotationOptions)
+	model, spec, err := withoutBreakers(store, spec, &o.RotationOptions)
 	if err != nil {
 		return nil, err
 	}
-	b := &OptimizerBasis{Stream: c.Stream.Name(), Space: o.Space, Norm: c.Norm, Steps: o.Steps}
+	b := &OptimizerBasis{Stream: spec.Stream.Name(), Space: o.Space, Norm: spec.Norm, Steps: o.Steps}
 	for _, t := range trainings() {
-		run, err := t.run(ctx, model, c, ids, o)
+		run, err := t.run(ctx, model, spec, ids, o)
 		if err != nil {
 			return nil, err
 		}
@@ -72,18 +72,18 @@ func CompareOptimizers(ctx context.Context, store *graph.Store, c models.Spec, i
 	return b, nil
 }
 
-func (o *OptimizerOptions) resolve(c models.Spec, ids []int32) (err error) {
-	if err := CheckRotatable(c); err != nil {
+func (o *OptimizerOptions) resolve(spec models.Spec, ids []int32) (err error) {
+	if err := CheckRotatable(spec); err != nil {
 		return err
 	}
-	if o.Space, err = spaceOf(c, o.Space); err != nil {
+	if o.Space, err = spaceOf(spec, o.Space); err != nil {
 		return err
 	}
 	if len(ids) < 2 {
 		return check.Value("ids", "at least 2, one to predict", len(ids))
 	}
 	for _, id := range ids {
-		if err := check.Index("token id", int(id), c.Vocab); err != nil {
+		if err := check.Index("token id", int(id), spec.Vocab); err != nil {
 			return err
 		}
 	}
@@ -93,25 +93,25 @@ func (o *OptimizerOptions) resolve(c models.Spec, ids []int32) (err error) {
 
 // withoutBreakers returns a copy of a model, in float64, whose function does not change under any
 // rotation that o allows.
-func withoutBreakers(store *graph.Store, c models.Spec, o *RotationOptions) (*graph.Store, models.Spec, error) {
+func withoutBreakers(store *graph.Store, spec models.Spec, o *RotationOptions) (*graph.Store, models.Spec, error) {
 	if err := models.CheckStore(store); err != nil {
-		return nil, c, err
+		return nil, spec, err
 	}
-	c = withoutDropout(c)
-	wide, err := copyModelAs(store, c, tensor.Float64)
+	spec = withoutDropout(spec)
+	wide, err := copyModelAs(store, spec, tensor.Float64)
 	if err != nil {
-		return nil, c, err
+		return nil, spec, err
 	}
-	t := trial{folded: rotatesVectors(c), rope: o.Space == SpaceKey}
-	model, c, err := t.prepare(wide, c)
+	t := trial{folded: rotatesVectors(spec), rope: o.Space == SpaceKey}
+	model, spec, err := t.prepare(wide, spec)
 	o.KeepOnes = o.KeepOnes || t.keepOnes
-	return model, c, err
+	return model, spec, err
 }
 
 // withoutDropout returns the model without dropout.
-func withoutDropout(c models.Spec) models.Spec {
-	c, _ = c.With(func(c *models.Config) { c.Dropout = 0 }) // no error: every model may have no dropout
-	return c
+func withoutDropout(spec models.Spec) models.Spec {
+	spec, _ = spec.With(func(c *models.Config) { c.Dropout = 0 }) // no error: every model may have no dropout
+	return spec
 }
 
 // Table shows the deviation after some of the steps.

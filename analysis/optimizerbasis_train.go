@@ -33,15 +33,15 @@ func trainings() []training {
 }
 
 // run trains a model and its rotated copy.
-func (t training) run(ctx context.Context, model *graph.Store, c models.Spec, ids []int32, o OptimizerOptions) (OptimizerRun, error) {
+func (t training) run(ctx context.Context, model *graph.Store, spec models.Spec, ids []int32, o OptimizerOptions) (OptimizerRun, error) {
 	run := OptimizerRun{Optimizer: t.name, Rate: t.rate}
-	rotation, err := drawRotation(c, o.RotationOptions)
+	rotation, err := drawRotation(spec, o.RotationOptions)
 	if err != nil {
 		return run, err
 	}
 	var pair [2]*learner.Learner
 	for i, r := range []*Rotation{{}, rotation} {
-		if pair[i], err = t.learner(model, c, ids, r, o.Threads); err != nil {
+		if pair[i], err = t.learner(model, spec, ids, r, o.Threads); err != nil {
 			return run, err
 		}
 		defer pair[i].Close()
@@ -63,16 +63,16 @@ func (t training) run(ctx context.Context, model *graph.Store, c models.Spec, id
 }
 
 // learner compiles a rotated copy of a model, on the row ids[:n-1] with targets ids[1:].
-func (t training) learner(model *graph.Store, c models.Spec, ids []int32, r *Rotation, threads int) (*learner.Learner, error) {
-	store, err := copyModel(model, c)
+func (t training) learner(model *graph.Store, spec models.Spec, ids []int32, r *Rotation, threads int) (*learner.Learner, error) {
+	store, err := copyModel(model, spec)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.apply(store, model, rotatableSpaces(c)); err != nil {
+	if err := r.apply(store, model, rotatableSpaces(spec)); err != nil {
 		return nil, err
 	}
 	last := len(ids) - 1
-	l, err := learner.New(c, learner.Fixed(ids[:last], ids[1:]), learner.Options{
+	l, err := learner.New(spec, learner.Fixed(ids[:last], ids[1:]), learner.Options{
 		Seq: last, Outputs: models.Outputs{Logits: true},
 		Compute: graph.Options{Store: store, Threads: threads}, Optimizer: t.parts,
 	})

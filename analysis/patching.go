@@ -32,16 +32,16 @@ type Patching struct {
 // for each site, a column for each token. A feed-forward works on each token alone, so patching the
 // stream after it would show the same. In streams that carry more than h (cells, a group's input)
 // only h is patched.
-func PatchStream(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
-	p, err := streamPlaces(store, c, len(clean))
+func PatchStream(ctx context.Context, store *graph.Store, spec models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
+	p, err := streamPlaces(store, spec, len(clean))
 	if err != nil {
 		return nil, err
 	}
-	return p.patch(ctx, store, c, clean, corrupt, m)
+	return p.patch(ctx, store, spec, clean, corrupt, m)
 }
 
-func streamPlaces(store *graph.Store, c models.Spec, tokens int) (places, error) {
-	names, err := cache.Names(store, c)
+func streamPlaces(store *graph.Store, spec models.Spec, tokens int) (places, error) {
+	names, err := cache.Names(store, spec)
 	p := places{title: "Patching the stream", rows: "activation", axis: graph.TokenAxis, columns: tokens}
 	for _, name := range names {
 		if name == "embedding.out" || strings.HasSuffix(name, ".attention.stream") {
@@ -53,28 +53,28 @@ func streamPlaces(store *graph.Store, c models.Spec, tokens int) (places, error)
 
 // PatchHeads patches each head's output at all tokens: one row for each layer, one column for each
 // head.
-func PatchHeads(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
-	return headPlaces(c).patch(ctx, store, c, clean, corrupt, m)
+func PatchHeads(ctx context.Context, store *graph.Store, spec models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
+	return headPlaces(spec).patch(ctx, store, spec, clean, corrupt, m)
 }
 
 // PatchNames patches activations that names or globs say at each token, such as
 // blocks.*.feedforward.write or blocks.2.attention.q: one row for each activation, one column for
 // each token. With points above 0 it does so by gradients, as AttributionPatchStream does.
-func PatchNames(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric, points int, names ...string) (*Patching, error) {
-	r, err := cache.ForRow(store, c, clean, names...)
+func PatchNames(ctx context.Context, store *graph.Store, spec models.Spec, clean, corrupt []int32, m Metric, points int, names ...string) (*Patching, error) {
+	r, err := cache.ForRow(store, spec, clean, names...)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
 	p := places{title: "Patching activations", rows: "activation", axis: graph.TokenAxis, columns: len(clean), names: r.Names()}
 	if points > 0 {
-		return p.attribute(ctx, store, c, clean, corrupt, m, points)
+		return p.attribute(ctx, store, spec, clean, corrupt, m, points)
 	}
-	return p.patch(ctx, store, c, clean, corrupt, m)
+	return p.patch(ctx, store, spec, clean, corrupt, m)
 }
 
-func headPlaces(c models.Spec) places {
-	return places{title: "Patching heads", rows: "layer", axis: stream.HeadPart, columns: c.HeadCount(), names: headActivations(c)}
+func headPlaces(spec models.Spec) places {
+	return places{title: "Patching heads", rows: "layer", axis: stream.HeadPart, columns: spec.HeadCount(), names: headActivations(spec)}
 }
 
 // places lists the places at which a sweep patches: the indices of one axis of some
@@ -86,16 +86,16 @@ type places struct {
 	names       []string
 }
 
-func (p places) patch(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
+func (p places) patch(ctx context.Context, store *graph.Store, spec models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
 	if err := checkPair(clean, corrupt); err != nil {
 		return nil, err
 	}
-	from, err := cache.Once(store, c, clean, p.names...)
+	from, err := cache.Once(store, spec, clean, p.names...)
 	if err != nil {
 		return nil, err
 	}
 	result := p.result(m)
-	if err := result.open(store, c, clean, p.names, 1+len(p.names)*p.columns); err != nil {
+	if err := result.open(store, spec, clean, p.names, 1+len(p.names)*p.columns); err != nil {
 		return nil, err
 	}
 	defer result.close()
@@ -154,27 +154,27 @@ func (p *Patching) normalise() error {
 //
 // Two runs and one backward pass give all places, where patching needs a run for each. It is exact
 // where what follows the place is linear. LogitOf must have made the metric.
-func AttributionPatchStream(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric, points int) (*Patching, error) {
-	p, err := streamPlaces(store, c, len(clean))
+func AttributionPatchStream(ctx context.Context, store *graph.Store, spec models.Spec, clean, corrupt []int32, m Metric, points int) (*Patching, error) {
+	p, err := streamPlaces(store, spec, len(clean))
 	if err != nil {
 		return nil, err
 	}
-	return p.attribute(ctx, store, c, clean, corrupt, m, points)
+	return p.attribute(ctx, store, spec, clean, corrupt, m, points)
 }
 
 // AttributionPatchHeads does what PatchHeads does, to first order (see AttributionPatchStream).
-func AttributionPatchHeads(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric, points int) (*Patching, error) {
-	return headPlaces(c).attribute(ctx, store, c, clean, corrupt, m, points)
+func AttributionPatchHeads(ctx context.Context, store *graph.Store, spec models.Spec, clean, corrupt []int32, m Metric, points int) (*Patching, error) {
+	return headPlaces(spec).attribute(ctx, store, spec, clean, corrupt, m, points)
 }
 
-func (p places) attribute(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric, points int) (*Patching, error) {
+func (p places) attribute(ctx context.Context, store *graph.Store, spec models.Spec, clean, corrupt []int32, m Metric, points int) (*Patching, error) {
 	if err := checkPair(clean, corrupt); err != nil {
 		return nil, err
 	}
 	if m.logits == nil {
 		return nil, check.Value(fmt.Sprintf("metric %q", m.Name), "what LogitOf returns, which has a gradient", "another metric")
 	}
-	r, err := cache.ForRow(store, c, clean, p.names...)
+	r, err := cache.ForRow(store, spec, clean, p.names...)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (p places) attribute(ctx context.Context, store *graph.Store, c models.Spec
 			return nil, err
 		}
 	}
-	gradients, err := p.gradients(ctx, store, c, corrupt, *m.logits, runs, points)
+	gradients, err := p.gradients(ctx, store, spec, corrupt, *m.logits, runs, points)
 	if err != nil {
 		return nil, err
 	}
@@ -211,9 +211,9 @@ func (p places) attribute(ctx context.Context, store *graph.Store, c models.Spec
 // gradients returns each activation's gradient at the corrupt run or, for several points, its mean
 // over the middles of as many equal parts of the way from the corrupt run's values to the clean
 // run's.
-func (p places) gradients(ctx context.Context, store *graph.Store, c models.Spec, corrupt []int32, of cache.LogitSum, runs [2]*cache.Cache,
+func (p places) gradients(ctx context.Context, store *graph.Store, spec models.Spec, corrupt []int32, of cache.LogitSum, runs [2]*cache.Cache,
 	points int) ([]cache.Activation, error) {
-	r, err := cache.OpenGradients(store, c, corrupt, of, p.names...)
+	r, err := cache.OpenGradients(store, spec, corrupt, of, p.names...)
 	if err != nil {
 		return nil, err
 	}

@@ -17,13 +17,13 @@ import (
 // run's, and what the activation to becomes in that run, at the entries at, is put into the corrupt
 // run: "logits" gives the direct way to the logits. One row for each layer, one column for each
 // head; heads after the activation have no effect.
-func PathPatch(ctx context.Context, store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric, to string, at cache.At) (*Patching, error) {
+func PathPatch(ctx context.Context, store *graph.Store, spec models.Spec, clean, corrupt []int32, m Metric, to string, at cache.At) (*Patching, error) {
 	if err := checkPair(clean, corrupt); err != nil {
 		return nil, err
 	}
-	p := headPlaces(c)
+	p := headPlaces(spec)
 	p.title = "Patching the paths from heads to " + to
-	all, err := cache.Names(store, c)
+	all, err := cache.Names(store, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func PathPatch(ctx context.Context, store *graph.Store, c models.Spec, clean, co
 			names = append(names, name)
 		}
 	}
-	r, err := cache.ForRow(store, c, clean, names...)
+	r, err := cache.ForRow(store, spec, clean, names...)
 	if err != nil {
 		return nil, err
 	}

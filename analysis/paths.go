@@ -72,11 +72,11 @@ type PathOptions struct {
 
 // MeasurePaths measures, on rows of tokens, how much of a model's loss the paths through its
 // sublayers remove. Every stream has this analysis.
-func MeasurePaths(ctx context.Context, store *graph.Store, c models.Spec, rows [][]int32, o PathOptions) (*PathExpansion, error) {
+func MeasurePaths(ctx context.Context, store *graph.Store, spec models.Spec, rows [][]int32, o PathOptions) (*PathExpansion, error) {
 	if len(rows) == 0 {
 		return nil, check.NoPrompt()
 	}
-	sites, err := pathSites(store, c)
+	sites, err := pathSites(store, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func MeasurePaths(ctx context.Context, store *graph.Store, c models.Spec, rows [
 		if len(ids) < 2 {
 			return nil, check.Value(fmt.Sprintf("row %d", i), "at least 2 tokens, so that one has a successor", len(ids))
 		}
-		r, err := newPathRow(ctx, store, c, ids, sites)
+		r, err := newPathRow(ctx, store, spec, ids, sites)
 		if err != nil {
 			return nil, err
 		}
@@ -108,17 +108,17 @@ type pathSite struct {
 }
 
 // pathSites returns a model's path sites in the order of the run.
-func pathSites(store *graph.Store, c models.Spec) ([]pathSite, error) {
-	m, err := cache.Sketch(store, c)
+func pathSites(store *graph.Store, spec models.Spec) ([]pathSite, error) {
+	m, err := cache.Sketch(store, spec)
 	if err != nil {
 		return nil, err
 	}
 	var sites []pathSite
-	for l := range c.Depth() {
+	for l := range spec.Depth() {
 		for _, at := range m.Stream().Sites(l) {
-			s := pathSite{site: at.Name(), output: at.Name() + ".out", heads: 1, size: c.Width()}
+			s := pathSite{site: at.Name(), output: at.Name() + ".out", heads: 1, size: spec.Width()}
 			if at.Sublayer == stream.Attention {
-				s = pathSite{at.Name(), at.Name() + ".heads", true, c.HeadCount(), c.HeadDim()}
+				s = pathSite{at.Name(), at.Name() + ".heads", true, spec.HeadCount(), spec.HeadDim()}
 			}
 			sites = append(sites, s)
 		}

@@ -30,17 +30,17 @@ type pathRow struct {
 // zeros.
 type outputs [][]float64
 
-func newPathRow(ctx context.Context, store *graph.Store, c models.Spec, ids []int32, sites []pathSite) (*pathRow, error) {
+func newPathRow(ctx context.Context, store *graph.Store, spec models.Spec, ids []int32, sites []pathSite) (*pathRow, error) {
 	r := &pathRow{ctx: ctx, ids: ids, sites: sites}
 	var patterns, names []string
-	for l := range c.Depth() {
+	for l := range spec.Depth() {
 		patterns = append(patterns, PatternName(l))
 	}
 	for _, s := range sites {
 		names = append(names, s.output)
 	}
 	var err error
-	if r.runner, err = cache.ForRow(store, c, ids, append(names, patterns...)...); err != nil {
+	if r.runner, err = cache.ForRow(store, spec, ids, append(names, patterns...)...); err != nil {
 		return nil, err
 	}
 	own, err := r.runner.Run(ids)

@@ -30,17 +30,17 @@ type RepeatTask struct {
 	Report func(done, total int, loss float64) error
 }
 
-// Train trains a model of config c, and returns its weights and the loss of each step, in nats per
+// Train trains a model of a spec, and returns its weights and the loss of each step, in nats per
 // predictable token (the tokens of a row's first period are not counted). It returns an error if
 // the config or the fields are not valid.
-func (r RepeatTask) Train(c models.Spec) (*graph.Store, []float64, error) {
-	if err := r.check(c); err != nil {
+func (r RepeatTask) Train(spec models.Spec) (*graph.Store, []float64, error) {
+	if err := r.check(spec); err != nil {
 		return nil, nil, err
 	}
-	c = withoutDropout(c)
+	spec = withoutDropout(spec)
 	schedule := optim.WarmupCosine{Warmup: max(1, r.Steps/20), Total: r.Steps, Min: 0.1, WarmupFromOne: true}
 	store := graph.NewStore(tensor.Float32, r.Seed)
-	l, err := learner.New(c, r.batches(c), learner.Options{
+	l, err := learner.New(spec, r.batches(spec), learner.Options{
 		Batch: r.Rows, Compute: graph.Options{Store: store, Threads: r.Threads},
 		Optimizer: []optim.Part{optim.Adam(0.9, 0.98, 1e-8), optim.Clip(1), optim.Rate(r.LR, schedule)},
 	})
@@ -59,24 +59,24 @@ func (r RepeatTask) Train(c models.Spec) (*graph.Store, []float64, error) {
 	return store, losses, err
 }
 
-func (r RepeatTask) check(c models.Spec) error {
+func (r RepeatTask) check(spec models.Spec) error {
 	switch {
 	case r.Rows < 1 || r.Steps < 1 || !(r.LR > 0):
 		return check.Value("repeat task", "rows, steps and a learning rate above 0", fmt.Sprintf("%d, %d and %g", r.Rows, r.Steps, r.LR))
-	case c.MaskDocuments:
+	case spec.MaskDocuments:
 		return check.Value("repeat task", "a model without document masks", "one that sees nothing before BOS, which is drawn too: set MaskDocuments to false")
-	case r.MinPeriod < 2 || r.MaxPeriod < r.MinPeriod || 2*r.MaxPeriod > c.Seq:
-		return check.Valuef("repeat task", fmt.Sprintf("%d and %d", r.MinPeriod, r.MaxPeriod), "2 <= MinPeriod <= MaxPeriod <= half of %d tokens", c.Seq)
+	case r.MinPeriod < 2 || r.MaxPeriod < r.MinPeriod || 2*r.MaxPeriod > spec.Seq:
+		return check.Valuef("repeat task", fmt.Sprintf("%d and %d", r.MinPeriod, r.MaxPeriod), "2 <= MinPeriod <= MaxPeriod <= half of %d tokens", spec.Seq)
 	}
 	return nil
 }
 
 // batches draws the rows.
-func (r RepeatTask) batches(c models.Spec) learner.Batches {
+func (r RepeatTask) batches(spec models.Spec) learner.Batches {
 	draw := rand.New(rand.NewPCG(r.Seed, 1))
 	return learner.BatchFunc(func(tokens, targets []int32) error {
 		for row := range r.Rows {
-			r.fill(draw, c, tokens[row*c.Seq:][:c.Seq], targets[row*c.Seq:][:c.Seq])
+			r.fill(draw, spec, tokens[row*spec.Seq:][:spec.Seq], targets[row*spec.Seq:][:spec.Seq])
 		}
 		return nil
 	})
@@ -84,12 +84,12 @@ func (r RepeatTask) batches(c models.Spec) learner.Batches {
 
 // fill draws a row. A target is counted once its token has been seen: after the first
 // period.
-func (r RepeatTask) fill(draw *rand.Rand, c models.Spec, tokens, targets []int32) {
+func (r RepeatTask) fill(draw *rand.Rand, spec models.Spec, tokens, targets []int32) {
 	period := r.MinPeriod + draw.IntN(r.MaxPeriod-r.MinPeriod+1)
 	at := func(i int) int32 { return tokens[i%period] }
 	for i := range tokens {
 		if i < period {
-			tokens[i] = int32(draw.IntN(c.Vocab))
+			tokens[i] = int32(draw.IntN(spec.Vocab))
 		} else {
 			tokens[i] = at(i)
 		}

@@ -42,32 +42,32 @@ type Rotation struct {
 
 // DrawRotation draws the rotation that Rotate, with the same options, folds into a model of this
 // config.
-func DrawRotation(c models.Spec, o RotationOptions) (*Rotation, error) {
-	o.KeepOnes = o.KeepOnes || keepsLayerNorm(c)
-	return drawRotation(c, o)
+func DrawRotation(spec models.Spec, o RotationOptions) (*Rotation, error) {
+	o.KeepOnes = o.KeepOnes || keepsLayerNorm(spec)
+	return drawRotation(spec, o)
 }
 
 // drawRotation draws a rotation, without filling in defaults.
-func drawRotation(c models.Spec, o RotationOptions) (*Rotation, error) {
-	if err := CheckRotatable(c); err != nil {
+func drawRotation(spec models.Spec, o RotationOptions) (*Rotation, error) {
+	if err := CheckRotatable(spec); err != nil {
 		return nil, err
 	}
-	space, err := spaceOf(c, o.Space)
+	space, err := spaceOf(spec, o.Space)
 	if err != nil {
 		return nil, err
 	}
 	r := &Rotation{}
 	parts := r.parts()
-	for _, s := range rotatableSpaces(c) {
+	for _, s := range rotatableSpaces(spec) {
 		if space != s.Name && space != SpaceBoth {
 			continue
 		}
 		if s.Size < 1 {
-			return nil, check.Value(fmt.Sprintf("space %s of the %s stream", s.Name, c.Stream.Name()), "at least 1 dimension", s.Size)
+			return nil, check.Value(fmt.Sprintf("space %s of the %s stream", s.Name, spec.Stream.Name()), "at least 1 dimension", s.Size)
 		}
 		i := slices.IndexFunc(parts, func(p rotationPart) bool { return p.space == s.Name })
 		if i < 0 {
-			return nil, check.Valuef("space of the "+c.Stream.Name()+" stream", s.Name, "%s, %s or %s", SpaceStream, SpaceKey, SpaceValue)
+			return nil, check.Valuef("space of the "+spec.Stream.Name()+" stream", s.Name, "%s, %s or %s", SpaceStream, SpaceKey, SpaceValue)
 		}
 		*parts[i].matrix = numerics.RandomOrthogonal(s.Size, rand.New(rand.NewPCG(o.Seed, uint64(i))), o.KeepOnes)
 	}
@@ -86,24 +86,24 @@ func (r *Rotation) parts() []rotationPart {
 
 // rotatableSpaces lists the spaces of a model's stream that can be rotated by its weights. Most
 // streams have none.
-func rotatableSpaces(c models.Spec) []stream.Space {
-	if rotatable, ok := c.Design().(stream.Rotatable); ok {
+func rotatableSpaces(spec models.Spec) []stream.Space {
+	if rotatable, ok := spec.Design().(stream.Rotatable); ok {
 		return rotatable.Spaces()
 	}
 	return nil
 }
 
 // rotatesVectors tells whether the space is the vectors of a stream as a whole.
-func rotatesVectors(c models.Spec) bool {
-	spaces := rotatableSpaces(c)
+func rotatesVectors(spec models.Spec) bool {
+	spaces := rotatableSpaces(spec)
 	return len(spaces) == 1 && spaces[0].Name == SpaceStream
 }
 
 // spacesOf lists the spaces of a model's stream that can be rotated, one after another, then all
 // together. The activations of any stream of vectors can be rotated, even if its weights cannot.
-func spacesOf(c models.Spec) []string {
+func spacesOf(spec models.Spec) []string {
 	var names []string
-	for _, s := range rotatableSpaces(c) {
+	for _, s := range rotatableSpaces(spec) {
 		names = append(names, s.Name)
 	}
 	switch len(names) {
@@ -116,15 +116,15 @@ func spacesOf(c models.Spec) []string {
 }
 
 // spaceOf returns a space by its name; "" is the last of the stream's spaces.
-func spaceOf(c models.Spec, name string) (string, error) {
-	spaces := spacesOf(c)
+func spaceOf(spec models.Spec, name string) (string, error) {
+	spaces := spacesOf(spec)
 	if name == "" {
 		return spaces[len(spaces)-1], nil
 	}
 	if slices.Contains(spaces, name) {
 		return name, nil
 	}
-	return "", check.Valuef("space", strconv.Quote(name), "%s for the %s stream", strings.Join(spaces, ", "), c.Stream.Name())
+	return "", check.Valuef("space", strconv.Quote(name), "%s for the %s stream", strings.Join(spaces, ", "), spec.Stream.Name())
 }
 
 // Rotate rotates a model's residual stream by a random orthogonal matrix and folds that into
@@ -146,18 +146,18 @@ func spaceOf(c models.Spec, name string) (string, error) {
 //
 // The config differs in norm and tie_embeddings at most. Errors: a stream without this
 // analysis, an unknown space, a Store that lacks the model's parameters.
-func Rotate(store *graph.Store, c models.Spec, o RotationOptions) (*graph.Store, models.Spec, error) {
-	r, err := DrawRotation(c, o)
+func Rotate(store *graph.Store, spec models.Spec, o RotationOptions) (*graph.Store, models.Spec, error) {
+	r, err := DrawRotation(spec, o)
 	if err != nil {
-		return nil, c, err
+		return nil, spec, err
 	}
-	if rotatesVectors(c) {
-		store, c, err = foldNorms(store, c)
+	if rotatesVectors(spec) {
+		store, spec, err = foldNorms(store, spec)
 	} else {
-		store, err = copyModel(store, c)
+		store, err = copyModel(store, spec)
 	}
 	if err != nil {
-		return nil, c, err
+		return nil, spec, err
 	}
-	return store, c, r.apply(store, store, rotatableSpaces(c))
+	return store, spec, r.apply(store, store, rotatableSpaces(spec))
 }

@@ -11,17 +11,17 @@ import (
 )
 
 // copyModel copies a model's parameters into a Store of their own.
-func copyModel(store *graph.Store, c models.Spec) (*graph.Store, error) {
+func copyModel(store *graph.Store, spec models.Spec) (*graph.Store, error) {
 	if err := models.CheckStore(store); err != nil {
 		return nil, err
 	}
-	return copyModelAs(store, c, store.DType())
+	return copyModelAs(store, spec, store.DType())
 }
 
 // copyModelAs does what copyModel does, with another element type. The Store must have all
 // parameters of the config and may have more.
-func copyModelAs(store *graph.Store, c models.Spec, dt tensor.Dtype) (*graph.Store, error) {
-	fresh, err := emptyModel(c, dt)
+func copyModelAs(store *graph.Store, spec models.Spec, dt tensor.Dtype) (*graph.Store, error) {
+	fresh, err := emptyModel(spec, dt)
 	if err != nil {
 		return nil, err
 	}
@@ -38,9 +38,9 @@ func copyModelAs(store *graph.Store, c models.Spec, dt tensor.Dtype) (*graph.Sto
 }
 
 // emptyModel returns a Store of a model's parameters, all zero.
-func emptyModel(c models.Spec, dt tensor.Dtype) (*graph.Store, error) {
+func emptyModel(spec models.Spec, dt tensor.Dtype) (*graph.Store, error) {
 	plan := graph.NewPlan(dt)
-	if _, err := models.New(gorgonia.NewGraph(), c, graph.Options{DType: dt, Store: plan}); err != nil {
+	if _, err := models.New(gorgonia.NewGraph(), spec, graph.Options{DType: dt, Store: plan}); err != nil {
 		return nil, err
 	}
 	for _, p := range plan.Params() {

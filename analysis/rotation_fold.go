@@ -32,42 +32,42 @@ import (
 //
 // A tied unembedding, which reads after the final norm, becomes a separate weight. Errors: another
 // stream than vector; a Store that lacks parameters.
-func foldNorms(store *graph.Store, c models.Spec) (*graph.Store, models.Spec, error) {
-	if err := checkSpec(c); err != nil {
-		return nil, c, err
+func foldNorms(store *graph.Store, spec models.Spec) (*graph.Store, models.Spec, error) {
+	if err := checkSpec(spec); err != nil {
+		return nil, spec, err
 	}
-	if !rotatesVectors(c) {
-		return nil, c, check.Value("stream", "one of vectors that can be rotated", c.Stream.Name()+", whose gains scale what no single weight reads")
+	if !rotatesVectors(spec) {
+		return nil, spec, check.Value("stream", "one of vectors that can be rotated", spec.Stream.Name()+", whose gains scale what no single weight reads")
 	}
 	if err := models.CheckStore(store); err != nil {
-		return nil, c, err
+		return nil, spec, err
 	}
-	f := folding{width: c.Width(), bias: c.Bias, axisRoles: axisRoles(SpaceStream, rotatableSpaces(c)), from: store, centred: c.Norm == models.NormLayer,
-		tied: c.TieEmbeddings}
-	folded, err := c.With(func(folded *models.Config) {
+	f := folding{width: spec.Width(), bias: spec.Bias, axisRoles: axisRoles(SpaceStream, rotatableSpaces(spec)), from: store,
+		centred: spec.Norm == models.NormLayer, tied: spec.TieEmbeddings}
+	folded, err := spec.With(func(folded *models.Config) {
 		folded.TieEmbeddings = false
-		if f.centred && !keepsLayerNorm(c) {
+		if f.centred && !keepsLayerNorm(spec) {
 			folded.Norm = models.NormRMS
 		}
 	})
 	if err != nil {
-		return nil, c, err
+		return nil, spec, err
 	}
 	to, err := emptyModel(folded, store.DType())
 	if err != nil {
-		return nil, c, err
+		return nil, spec, err
 	}
 	for _, p := range to.Params() {
 		if err := f.fold(p); err != nil {
-			return nil, c, err
+			return nil, spec, err
 		}
 	}
 	return to, folded, nil
 }
 
 // keepsLayerNorm tells whether a model's folded norms are still LayerNorms.
-func keepsLayerNorm(c models.Spec) bool {
-	return rotatesVectors(c) && c.Norm == models.NormLayer && c.Bias
+func keepsLayerNorm(spec models.Spec) bool {
+	return rotatesVectors(spec) && spec.Norm == models.NormLayer && spec.Bias
 }
 
 // folding is the state of foldNorms.

@@ -59,8 +59,8 @@ type RotationReportOptions struct {
 // one row of token ids. A LayerNorm's mean is removed by making it an RMSNorm. A model with biases,
 // which an RMSNorm lacks, keeps the mean and is rotated about the vector of ones instead (see Norm
 // and KeepOnes of a row).
-func MeasureRotation(ctx context.Context, store *graph.Store, c models.Spec, ids []int32, o RotationReportOptions) (*RotationReport, error) {
-	if err := CheckRotatable(c); err != nil {
+func MeasureRotation(ctx context.Context, store *graph.Store, spec models.Spec, ids []int32, o RotationReportOptions) (*RotationReport, error) {
+	if err := CheckRotatable(spec); err != nil {
 		return nil, err
 	}
 	if o.Seeds < 0 {
@@ -70,13 +70,13 @@ func MeasureRotation(ctx context.Context, store *graph.Store, c models.Spec, ids
 	if err := models.CheckStore(store); err != nil {
 		return nil, err
 	}
-	r := &RotationReport{Stream: c.Stream.Name(), DType: store.DType().Name(), Seeds: o.Seeds, Tokens: len(ids)}
-	for _, t := range trialsOf(c) {
-		if err := r.add(ctx, t, store, c, ids, o.Seed); err != nil {
+	r := &RotationReport{Stream: spec.Stream.Name(), DType: store.DType().Name(), Seeds: o.Seeds, Tokens: len(ids)}
+	for _, t := range trialsOf(spec) {
+		if err := r.add(ctx, t, store, spec, ids, o.Seed); err != nil {
 			return nil, err
 		}
 	}
-	spaces := spacesOf(c)
+	spaces := spacesOf(spec)
 	slices.SortStableFunc(r.Rows, func(a, b RotationRow) int {
 		return slices.Index(spaces, a.Space) - slices.Index(spaces, b.Space)
 	})
@@ -91,36 +91,36 @@ type trial struct {
 }
 
 // trialsOf lists the trials that a model's breakers allow.
-func trialsOf(c models.Spec) []trial {
+func trialsOf(spec models.Spec) []trial {
 	all := []trial{{breaker: BreakerNone}}
-	if c.Norm == models.NormLayer {
+	if spec.Norm == models.NormLayer {
 		all = append(all, trial{breaker: BreakerMean, mean: true})
-		if !c.Bias { // with biases it would equal the first trial
+		if !spec.Bias { // with biases it would equal the first trial
 			all = append(all, trial{breaker: BreakerMean, mean: true, keepOnes: true})
 		}
 	}
 	all = append(all, trial{breaker: BreakerGains, gains: true})
-	if c.Attention.Positions == models.PositionsRoPE {
+	if spec.Attention.Positions == models.PositionsRoPE {
 		all = append(all, trial{breaker: BreakerRoPE, rope: true})
 	}
 	all = append(all, trial{breaker: BreakerAll, mean: true, gains: true, rope: true})
-	if rotatesVectors(c) {
+	if rotatesVectors(spec) {
 		all = append(all, trial{breaker: BreakerFolded, folded: true})
 	}
 	return all
 }
 
 // prepare makes the model that is measured.
-func (t *trial) prepare(original *graph.Store, c models.Spec) (*graph.Store, models.Spec, error) {
+func (t *trial) prepare(original *graph.Store, spec models.Spec) (*graph.Store, models.Spec, error) {
 	if t.folded {
-		t.keepOnes = keepsLayerNorm(c)
-		return foldNorms(original, c)
+		t.keepOnes = keepsLayerNorm(spec)
+		return foldNorms(original, spec)
 	}
-	layerNorm := !t.mean && c.Norm == models.NormLayer
+	layerNorm := !t.mean && spec.Norm == models.NormLayer
 	if layerNorm {
-		t.keepOnes = c.Bias
+		t.keepOnes = spec.Bias
 	}
-	c, err := c.With(func(c *models.Config) {
+	spec, err := spec.With(func(c *models.Config) {
 		if layerNorm && !c.Bias {
 			c.Norm = models.NormRMS
 		}
@@ -129,13 +129,13 @@ func (t *trial) prepare(original *graph.Store, c models.Spec) (*graph.Store, mod
 		}
 	})
 	if err != nil {
-		return nil, c, err
+		return nil, spec, err
 	}
-	store, err := copyModel(original, c)
+	store, err := copyModel(original, spec)
 	if err == nil && !t.gains {
 		resetGains(store)
 	}
-	return store, c, err
+	return store, spec, err
 }
 
 // resetGains sets all gains of norms to 1.
@@ -148,13 +148,13 @@ func resetGains(store *graph.Store) {
 }
 
 // add measures a trial in all spaces.
-func (r *RotationReport) add(ctx context.Context, t trial, store *graph.Store, c models.Spec, ids []int32, seed uint64) error {
-	model, c, err := t.prepare(store, c)
+func (r *RotationReport) add(ctx context.Context, t trial, store *graph.Store, spec models.Spec, ids []int32, seed uint64) error {
+	model, spec, err := t.prepare(store, spec)
 	if err != nil {
 		return err
 	}
-	rotated, _ := copyModel(model, c) // which prepare has made of c
-	runner, err := cache.ForRow(rotated, c, ids)
+	rotated, _ := copyModel(model, spec) // which prepare has made of c
+	runner, err := cache.ForRow(rotated, spec, ids)
 	if err != nil {
 		return err
 	}
@@ -163,14 +163,14 @@ func (r *RotationReport) add(ctx context.Context, t trial, store *graph.Store, c
 	if err != nil {
 		return err
 	}
-	for _, space := range spacesOf(c) {
-		row := RotationRow{Space: space, Breaker: t.breaker, Norm: c.Norm, KeepOnes: t.keepOnes}
+	for _, space := range spacesOf(spec) {
+		row := RotationRow{Space: space, Breaker: t.breaker, Norm: spec.Norm, KeepOnes: t.keepOnes}
 		for i := range r.Seeds {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			rotation, _ := drawRotation(c, RotationOptions{Space: space, Seed: seed + uint64(i), KeepOnes: t.keepOnes}) // a space of the stream's
-			if err := rotation.apply(rotated, model, rotatableSpaces(c)); err != nil {
+			rotation, _ := drawRotation(spec, RotationOptions{Space: space, Seed: seed + uint64(i), KeepOnes: t.keepOnes}) // a space of the stream's
+			if err := rotation.apply(rotated, model, rotatableSpaces(spec)); err != nil {
 				return err
 			}
 			turned, err := finiteLogits(runner, ids)

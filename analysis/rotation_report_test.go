@@ -61,13 +61,13 @@ func TestRotationReport(t *testing.T) {
 	}
 }
 
-func checkBreakers(t *testing.T, r *analysis.RotationReport, c models.Spec, unitGains bool) {
+func checkBreakers(t *testing.T, r *analysis.RotationReport, spec models.Spec, unitGains bool) {
 	has := map[string]int{}
 	for _, row := range r.Rows {
 		has[row.Breaker]++
 		assert.GreaterOrEqual(t, row.Worst, row.Mean)
 		broken := breaks(row, unitGains)
-		if on[stream.MatrixConfig](c) && c.Attention.Positions == models.PositionsRoPE && row.Space != analysis.SpaceKey {
+		if on[stream.MatrixConfig](spec) && spec.Attention.Positions == models.PositionsRoPE && row.Space != analysis.SpaceKey {
 			broken = broken || row.Breaker == analysis.BreakerAll
 		}
 		if broken {
@@ -76,11 +76,11 @@ func checkBreakers(t *testing.T, r *analysis.RotationReport, c models.Spec, unit
 			assert.Less(t, row.Worst, noise, "%+v", row)
 		}
 	}
-	assert.Equal(t, c.Norm == models.NormLayer, has[analysis.BreakerMean] > 0)
-	assert.Equal(t, c.Attention.Positions == models.PositionsRoPE, has[analysis.BreakerRoPE] > 0)
-	assert.Equal(t, on[stream.VectorConfig](c), has[analysis.BreakerFolded] > 0)
+	assert.Equal(t, spec.Norm == models.NormLayer, has[analysis.BreakerMean] > 0)
+	assert.Equal(t, spec.Attention.Positions == models.PositionsRoPE, has[analysis.BreakerRoPE] > 0)
+	assert.Equal(t, on[stream.VectorConfig](spec), has[analysis.BreakerFolded] > 0)
 	spaces := 1
-	if on[stream.MatrixConfig](c) {
+	if on[stream.MatrixConfig](spec) {
 		spaces = 3
 	}
 	for _, breaker := range []string{analysis.BreakerNone, analysis.BreakerGains, analysis.BreakerAll} {

@@ -25,9 +25,9 @@ import (
 var exactTo = map[tensor.Dtype]float64{tensor.Float64: 1e-9, tensor.Float32: 1e-4}
 
 // logitsOf runs a model and returns its logits and the named activations.
-func logitsOf(t *testing.T, store *graph.Store, c models.Spec, ids []int32, names ...string) *cache.Cache {
+func logitsOf(t *testing.T, store *graph.Store, spec models.Spec, ids []int32, names ...string) *cache.Cache {
 	t.Helper()
-	r, err := cache.New(store, c, cache.Options{Names: names, Seq: len(ids)})
+	r, err := cache.New(store, spec, cache.Options{Names: names, Seq: len(ids)})
 	require.NoError(t, err)
 	defer r.Close()
 	run, err := r.Run(ids)

@@ -58,8 +58,8 @@ type Overlap struct {
 // FindSubspaces measures what the sites of a model read and write. For a stream with D directions
 // it solves about 4L+3 eigenvalue problems of D x D, one on each core at a time: some 20 seconds
 // for the size of GPT-2 small on two cores.
-func FindSubspaces(ctx context.Context, store *graph.Store, c models.Spec) (*Subspaces, error) {
-	f, err := Fold(store, c)
+func FindSubspaces(ctx context.Context, store *graph.Store, spec models.Spec) (*Subspaces, error) {
+	f, err := Fold(store, spec)
 	if err != nil {
 		return nil, err
 	}

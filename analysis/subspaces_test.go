@@ -121,8 +121,8 @@ func TestSpectraAgainstNumpy(t *testing.T) {
 }
 
 // plantedStore has weights of which it is known what they read and write of 12 entries.
-func plantedStore(t *testing.T, c models.Spec) *graph.Store {
-	store := modeltest.PerturbedStore(t, c, tensor.Float64)
+func plantedStore(t *testing.T, spec models.Spec) *graph.Store {
+	store := modeltest.PerturbedStore(t, spec, tensor.Float64)
 	plant := func(name string, f func(i, j int) bool) {
 		p := store.Param(name)
 		values, columns := make([]float64, p.Size()), p.Shape[len(p.Shape)-1]

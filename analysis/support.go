@@ -13,13 +13,13 @@ import (
 
 // CheckWeighted returns a check.UnsupportedError unless a model's heads and feed-forwards write
 // linearly and read after a norm, as in a stream.Weighted.
-func CheckWeighted(c models.Spec) error {
-	return needs(c, "a stream to which heads and feed-forwards write linearly", func(m *models.Model) bool { return staticForm(m) != nil })
+func CheckWeighted(spec models.Spec) error {
+	return needs(spec, "a stream to which heads and feed-forwards write linearly", func(m *models.Model) bool { return staticForm(m) != nil })
 }
 
 // CheckKeyed returns a check.UnsupportedError unless a model's stream is written by key vectors.
-func CheckKeyed(c models.Spec) error {
-	return needs(c, "a stream that is written by key vectors", func(m *models.Model) bool {
+func CheckKeyed(spec models.Spec) error {
+	return needs(spec, "a stream that is written by key vectors", func(m *models.Model) bool {
 		frozen := staticForm(m)
 		return frozen != nil && storesByKeys(frozen)
 	})
@@ -27,31 +27,31 @@ func CheckKeyed(c models.Spec) error {
 
 // CheckMixing returns a check.UnsupportedError unless a model's stream has coefficients, as
 // stream.Mixings lists them.
-func CheckMixing(c models.Spec) error {
-	return needs(c, "a stream that mixes by coefficients", func(m *models.Model) bool { return len(stream.Mixings(m.Stream())) > 0 })
+func CheckMixing(spec models.Spec) error {
+	return needs(spec, "a stream that mixes by coefficients", func(m *models.Model) bool { return len(stream.Mixings(m.Stream())) > 0 })
 }
 
 // CheckRotatable returns a check.UnsupportedError unless a rotation can be folded into a model's
 // weights, as for a stream.Rotatable.
-func CheckRotatable(c models.Spec) error {
-	return needs(c, "a stream that can be rotated", func(*models.Model) bool { return len(rotatableSpaces(c)) > 0 })
+func CheckRotatable(spec models.Spec) error {
+	return needs(spec, "a stream that can be rotated", func(*models.Model) bool { return len(rotatableSpaces(spec)) > 0 })
 }
 
 // planned builds a model whose parameters are not allocated.
-func planned(c models.Spec) (*models.Model, error) {
-	return models.New(gorgonia.NewGraph(), c, graph.Options{Store: graph.NewPlan(tensor.Float32)})
+func planned(spec models.Spec) (*models.Model, error) {
+	return models.New(gorgonia.NewGraph(), spec, graph.Options{Store: graph.NewPlan(tensor.Float32)})
 }
 
 // needs returns a check.UnsupportedError that says what is wanted, or nil if the model has it.
-func needs(c models.Spec, want string, has func(*models.Model) bool) error {
-	if err := checkSpec(c); err != nil {
+func needs(spec models.Spec, want string, has func(*models.Model) bool) error {
+	if err := checkSpec(spec); err != nil {
 		return err
 	}
-	m, err := planned(c)
+	m, err := planned(spec)
 	if err != nil || has(m) {
 		return err
 	}
-	return check.UnsupportedError{Want: want, Stream: c.Stream.Name()}
+	return check.UnsupportedError{Want: want, Stream: spec.Stream.Name()}
 }
 
 // staticForm returns the linear form of a model's stream without a run; nil if it has none.
@@ -70,8 +70,8 @@ func storesByKeys(frozen *stream.Frozen) bool {
 }
 
 // checkSpec returns an error for a Spec that describes no model.
-func checkSpec(c models.Spec) error {
-	if c.IsZero() {
+func checkSpec(spec models.Spec) error {
+	if spec.IsZero() {
 		return check.Value("model", "a Spec that Config.Resolve made", "the zero value")
 	}
 	return nil

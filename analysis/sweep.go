@@ -65,15 +65,15 @@ const sweepTokens = 256
 // open compiles the model for the given number of runs on ids. If the named activations can
 // differ between rows, several of these runs, about sweepTokens tokens, are the rows of a
 // single run.
-func (s *Sweep) open(store *graph.Store, c models.Spec, ids []int32, names []string, runs int) (err error) {
+func (s *Sweep) open(store *graph.Store, spec models.Spec, ids []int32, names []string, runs int) (err error) {
 	if len(ids) == 0 {
 		return check.NoPrompt()
 	}
 	s.atOnce = min(runs, max(1, sweepTokens/len(ids)))
-	s.runner, err = cache.New(store, c, cache.Options{Names: names, Batch: s.atOnce, Seq: len(ids)})
+	s.runner, err = cache.New(store, spec, cache.Options{Names: names, Batch: s.atOnce, Seq: len(ids)})
 	if err == nil && s.atOnce > 1 && slices.ContainsFunc(names, func(name string) bool { return !s.runner.PerRow(name) }) {
 		s.close()
-		return s.open(store, c, ids, names, 1)
+		return s.open(store, spec, ids, names, 1)
 	}
 	return err
 }
@@ -111,9 +111,9 @@ func (s *Sweep) measure(ctx context.Context, ids []int32, names []string, lists 
 }
 
 // runModel calls open, run and close.
-func (s *Sweep) runModel(ctx context.Context, store *graph.Store, c models.Spec, ids []int32, names []string,
+func (s *Sweep) runModel(ctx context.Context, store *graph.Store, spec models.Spec, ids []int32, names []string,
 	at func(name string, column int) cache.Intervention) error {
-	if err := s.open(store, c, ids, names, 1+len(names)*len(s.Columns)); err != nil {
+	if err := s.open(store, spec, ids, names, 1+len(names)*len(s.Columns)); err != nil {
 		return err
 	}
 	defer s.close()

@@ -53,11 +53,11 @@ func tensorProductNames(layer int) []string {
 
 // RunTensorProduct runs a model on one row of token ids and returns the tensor-product form of one
 // head.
-func RunTensorProduct(store *graph.Store, c models.Spec, ids []int32, layer, head int) (*TensorProduct, error) {
-	if err := cmp.Or(CheckWeighted(c), checkHead(c, layer, head)); err != nil {
+func RunTensorProduct(store *graph.Store, spec models.Spec, ids []int32, layer, head int) (*TensorProduct, error) {
+	if err := cmp.Or(CheckWeighted(spec), checkHead(spec, layer, head)); err != nil {
 		return nil, err
 	}
-	run, err := cache.Once(store, c, ids, tensorProductNames(layer)...)
+	run, err := cache.Once(store, spec, ids, tensorProductNames(layer)...)
 	if err != nil {
 		return nil, err
 	}

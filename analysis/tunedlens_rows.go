@@ -21,8 +21,8 @@ type lensRows struct {
 	normed  *Decomposition // its readout has a norm after the maps; nil: no norm follows them
 }
 
-func newLensRows(m *models.Model, c models.Spec) *lensRows {
-	return &lensRows{width: c.Features(), cap: c.LogitSoftcap, weights: mat.NewDense(c.Features(), c.Vocab, m.UnembeddingWeights())}
+func newLensRows(m *models.Model, spec models.Spec) *lensRows {
+	return &lensRows{width: spec.Features(), cap: spec.LogitSoftcap, weights: mat.NewDense(spec.Features(), spec.Vocab, m.UnembeddingWeights())}
 }
 
 func (r *lensRows) tokens() int { return len(r.ends) / r.width }

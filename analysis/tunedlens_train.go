@@ -27,46 +27,46 @@ const heldOut = 5
 // tokens and writers, by Adam at a rate of 0.3/F that falls to 0 along half a cosine. Every fifth
 // row is held out; LensFit has the divergence there. It returns an error if there are fewer than 2
 // rows.
-func TuneLens(ctx context.Context, store *graph.Store, c models.Spec, tokens []int32, steps int) (*TunedLens, *LensFit, error) {
+func TuneLens(ctx context.Context, store *graph.Store, spec models.Spec, tokens []int32, steps int) (*TunedLens, *LensFit, error) {
 	if err := check.AtLeast("steps", 1, steps); err != nil {
 		return nil, nil, err
 	}
-	train, test, err := gatherLens(ctx, store, c, tokens)
+	train, test, err := gatherLens(ctx, store, spec, tokens)
 	if err != nil {
 		return nil, nil, err
 	}
-	lens := IdentityLens(train.after[:len(train.after)-1], c.Features())
+	lens := IdentityLens(train.after[:len(train.after)-1], spec.Features())
 	if err := train.fit(ctx, lens, steps); err != nil {
 		return nil, nil, err
 	}
 	fit := &LensFit{After: train.after[:len(train.after)-1], Tokens: test.tokens()}
-	for i, plain := range IdentityLens(fit.After, c.Features()).Maps {
+	for i, plain := range IdentityLens(fit.After, spec.Features()).Maps {
 		fit.Plain, fit.Tuned = append(fit.Plain, test.divergence(i, plain)), append(fit.Tuned, test.divergence(i, lens.Maps[i]))
 	}
 	return lens, fit, nil
 }
 
 // gatherLens runs the model on the rows of tokens and keeps the inputs of lenses.
-func gatherLens(ctx context.Context, store *graph.Store, c models.Spec, tokens []int32) (train, test *lensRows, err error) {
-	rows := len(tokens) / c.Seq
+func gatherLens(ctx context.Context, store *graph.Store, spec models.Spec, tokens []int32) (train, test *lensRows, err error) {
+	rows := len(tokens) / spec.Seq
 	if rows < 2 {
-		return nil, nil, check.Valuef("text", len(tokens), "at least %d tokens, 2 rows of the model's %d", 2*c.Seq, c.Seq)
+		return nil, nil, check.Valuef("text", len(tokens), "at least %d tokens, 2 rows of the model's %d", 2*spec.Seq, spec.Seq)
 	}
-	names, err := DecompositionNames(store, c)
+	names, err := DecompositionNames(store, spec)
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := cache.New(store, c, cache.Options{Names: names})
+	r, err := cache.New(store, spec, cache.Options{Names: names})
 	if err != nil {
 		return nil, nil, err
 	}
 	defer r.Close()
-	train, test = newLensRows(r.Model(), c), newLensRows(r.Model(), c)
+	train, test = newLensRows(r.Model(), spec), newLensRows(r.Model(), spec)
 	for row := range rows {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
-		run, err := r.Run(tokens[row*c.Seq:][:c.Seq])
+		run, err := r.Run(tokens[row*spec.Seq:][:spec.Seq])
 		if err != nil {
 			return nil, nil, err
 		}

@@ -59,8 +59,8 @@ const listedWeights = 128 * 128
 // nil. What writes is "embedding", "positions", "blocks.0.attention.1" (a head),
 // "blocks.0.attention", "blocks.0.feedforward"; what reads "blocks.0.attention.1.q", ".k" and ".v",
 // "blocks.0.attention.q" (of all heads), "blocks.0.feedforward", "unembedding".
-func Connect(store *graph.Store, c models.Spec, writer, reader string, run *cache.Cache) (*VirtualWeights, error) {
-	f, err := foldFor(store, c, run)
+func Connect(store *graph.Store, spec models.Spec, writer, reader string, run *cache.Cache) (*VirtualWeights, error) {
+	f, err := foldFor(store, spec, run)
 	if err != nil {
 		return nil, err
 	}

@@ -75,11 +75,11 @@ func (o *WiringOptions) resolve() error {
 }
 
 // Wire measures all connections of a model.
-func Wire(ctx context.Context, store *graph.Store, c models.Spec, o WiringOptions) (*Wiring, error) {
+func Wire(ctx context.Context, store *graph.Store, spec models.Spec, o WiringOptions) (*Wiring, error) {
 	if err := o.resolve(); err != nil {
 		return nil, err
 	}
-	f, err := foldFor(store, c, o.Run)
+	f, err := foldFor(store, spec, o.Run)
 	if err != nil {
 		return nil, err
 	}

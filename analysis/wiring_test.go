@@ -30,8 +30,8 @@ func wide(t *testing.T) map[string]models.Spec {
 }
 
 // randomStore has independent weights from N(0, 1) and gains of 1.
-func randomStore(t *testing.T, c models.Spec, seed uint64) *graph.Store {
-	store := modeltest.NewStore(t, c, tensor.Float64, seed)
+func randomStore(t *testing.T, spec models.Spec, seed uint64) *graph.Store {
+	store := modeltest.NewStore(t, spec, tensor.Float64, seed)
 	draw := rand.New(rand.NewPCG(seed, 9))
 	for _, p := range store.Params() {
 		values := make([]float64, p.Size())
@@ -54,16 +54,16 @@ func set(t *testing.T, store *graph.Store, name string, rows int, change func(w 
 }
 
 // plant makes what head 1 of layer 0 writes what head 2 of layer 2 reads as its key.
-func plant(t *testing.T, store *graph.Store, c models.Spec) {
-	if on[stream.MatrixConfig](c) {
-		s := matrixOf(c)
+func plant(t *testing.T, store *graph.Store, spec models.Spec) {
+	if on[stream.MatrixConfig](spec) {
+		s := matrixOf(spec)
 		written := mat.Row(nil, 1, parameter(t, store, "blocks.0.attention.write", s.Rank))
 		set(t, store, "blocks.2.attention.read", 3*s.Rank, func(w *mat.Dense) { w.SetRow(s.Rank+2, written) })
 		return
 	}
-	width, dh := c.HeadCount()*c.HeadDim(), c.HeadDim()
+	width, dh := spec.HeadCount()*spec.HeadDim(), spec.HeadDim()
 	o := parameter(t, store, "blocks.0.attention.o", width)
-	set(t, store, "blocks.2.attention.qkv", c.Width(), func(w *mat.Dense) {
+	set(t, store, "blocks.2.attention.qkv", spec.Width(), func(w *mat.Dense) {
 		for i := range dh {
 			w.SetCol(width+2*dh+i, mat.Row(nil, dh+i, o))
 		}

@@ -68,7 +68,7 @@ func TestInitialValues(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, row := range []struct {
 				c      models.Config
-				starts func(c models.Spec) []start
+				starts func(spec models.Spec) []start
 			}{{matrix, matrixStarts}, {vector, vectorStarts}} {
 				numerator := vary(&row.c)
 				c := modeltest.Resolve(t, row.c)

@@ -107,19 +107,19 @@ func firstFitting(all []Architecture, spec models.Spec) (Architecture, string) {
 }
 
 // fits returns an error that says why a model does not fit the architecture.
-func (a Architecture) fits(c models.Spec) error {
-	if want, got := a.Stream, c.Stream.Name(); want != "" && want != got {
+func (a Architecture) fits(spec models.Spec) error {
+	if want, got := a.Stream, spec.Stream.Name(); want != "" && want != got {
 		return errors.Errorf("%s: model.stream.kind: want %s, got %s", a.Type, want, got)
 	}
-	if err := checkNoSeparator(c); err != nil {
+	if err := checkNoSeparator(spec); err != nil {
 		return errors.Wrap(err, a.Type)
 	}
 	if a.Check != nil {
-		if err := a.Check(c); err != nil {
+		if err := a.Check(spec); err != nil {
 			return errors.Wrap(err, a.Type)
 		}
 	}
-	text, err := json.Marshal(a.config(c))
+	text, err := json.Marshal(a.config(spec))
 	if err != nil {
 		return errors.WithStack(err)
 	}
@@ -127,22 +127,22 @@ func (a Architecture) fits(c models.Spec) error {
 	if err != nil {
 		return errors.Wrap(err, a.Type)
 	}
-	if a.ZeroBiases && c.Norm == models.NormLayer {
-		own.Bias = c.Bias
+	if a.ZeroBiases && spec.Norm == models.NormLayer {
+		own.Bias = spec.Bias
 	}
-	own.TieEmbeddings = c.TieEmbeddings
-	spec, err := own.Resolve()
+	own.TieEmbeddings = spec.TieEmbeddings
+	read, err := own.Resolve()
 	if err == nil {
-		err = spec.SameModel(c)
+		err = read.SameModel(spec)
 	}
 	return errors.Wrap(err, a.Type)
 }
 
 // checkNoSeparator returns an error for a model whose attention mask depends on a separator,
 // which only Residua's own format can express.
-func checkNoSeparator(c models.Spec) error {
-	if c.MaskDocuments && c.Separator > 0 {
-		return errors.Errorf("data.source: want a source without a separator, after which attention sees nothing before it, got separator %d", c.Separator)
+func checkNoSeparator(spec models.Spec) error {
+	if spec.MaskDocuments && spec.Separator > 0 {
+		return errors.Errorf("data.source: want a source without a separator, after which attention sees nothing before it, got separator %d", spec.Separator)
 	}
 	return nil
 }

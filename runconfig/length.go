@@ -97,8 +97,8 @@ func (r *Run) largestBatch(rows, available int) int {
 
 // MemoryNeed returns a lower bound on the host memory that training a model by this config
 // takes. It leaves out a GPU's memory, but counts the host's copies of weights and moments.
-func (r *Run) MemoryNeed(c models.Spec) graph.MemoryNeed {
-	need := c.TrainingMemory(r.Train.Batch, graph.Recompute(r.Train.Recompute))
+func (r *Run) MemoryNeed(spec models.Spec) graph.MemoryNeed {
+	need := spec.TrainingMemory(r.Train.Batch, graph.Recompute(r.Train.Recompute))
 	if _, ok := r.Train.Optim.(Muon); ok {
 		need.Moments /= 2 // Muon keeps one moment of a hidden matrix, and every rule at least one of the rest
 	}

@@ -38,16 +38,16 @@ type Part struct {
 
 // Ablate measures the parts of a model on rows of token ids, which must all have the same
 // length of at least 2. threads is the number of threads to use; 0: one for each core.
-func Ablate(ctx context.Context, store *graph.Store, c models.Spec, rows [][]int32, threads int) (*Worth, error) {
+func Ablate(ctx context.Context, store *graph.Store, spec models.Spec, rows [][]int32, threads int) (*Worth, error) {
 	if len(rows) == 0 || len(rows[0]) < 2 {
 		return nil, check.Value("rows", "at least one, of 2 tokens or more", len(rows))
 	}
 	w := &Worth{Rows: len(rows)}
-	names, err := w.findParts(store, c)
+	names, err := w.findParts(store, spec)
 	if err != nil {
 		return nil, err
 	}
-	r, err := cache.New(store, c, cache.Options{Names: names, Seq: len(rows[0]), Threads: threads})
+	r, err := cache.New(store, spec, cache.Options{Names: names, Seq: len(rows[0]), Threads: threads})
 	if err != nil {
 		return nil, err
 	}
@@ -80,12 +80,12 @@ func Ablate(ctx context.Context, store *graph.Store, c models.Spec, rows [][]int
 }
 
 // findParts lists the blocks and their sublayers, and returns the names of all that they write.
-func (w *Worth) findParts(store *graph.Store, c models.Spec) (names []string, err error) {
-	sketch, err := cache.Sketch(store, c)
+func (w *Worth) findParts(store *graph.Store, spec models.Spec) (names []string, err error) {
+	sketch, err := cache.Sketch(store, spec)
 	if err != nil {
 		return nil, err
 	}
-	for l := range c.Depth() {
+	for l := range spec.Depth() {
 		block := Part{Name: fmt.Sprintf("blocks.%d", l)}
 		for _, writer := range sketch.Writers() {
 			if !strings.HasPrefix(writer.Name, block.Name+".") {

@@ -24,8 +24,8 @@ type GradientRunner struct {
 // logits with respect to the activations that names, names or globs, select: one Activation for
 // each, with its shape, in the order in which the model computes them. It needs no memory for
 // gradients of parameters.
-func Gradients(store *graph.Store, c models.Spec, ids []int32, of LogitSum, names ...string) ([]Activation, error) {
-	r, err := OpenGradients(store, c, ids, of, names...)
+func Gradients(store *graph.Store, spec models.Spec, ids []int32, of LogitSum, names ...string) ([]Activation, error) {
+	r, err := OpenGradients(store, spec, ids, of, names...)
 	if err != nil {
 		return nil, err
 	}
@@ -35,20 +35,20 @@ func Gradients(store *graph.Store, c models.Spec, ids []int32, of LogitSum, name
 
 // OpenGradients prepares to do what Gradients does several times. Close the GradientRunner after
 // use.
-func OpenGradients(store *graph.Store, c models.Spec, ids []int32, of LogitSum, names ...string) (*GradientRunner, error) {
-	runner, err := open(store, c, Options{Names: names, Seq: len(ids)}, models.Outputs{Logits: true, LogitsAt: 1, LogitSum: true},
+func OpenGradients(store *graph.Store, spec models.Spec, ids []int32, of LogitSum, names ...string) (*GradientRunner, error) {
+	runner, err := open(store, spec, Options{Names: names, Seq: len(ids)}, models.Outputs{Logits: true, LogitsAt: 1, LogitSum: true},
 		graph.ProgramOptions{HookGradients: true})
 	if err != nil {
 		return nil, err
 	}
-	r := &GradientRunner{runner, ids, of.Token, make([]float64, c.Vocab)}
+	r := &GradientRunner{runner, ids, of.Token, make([]float64, spec.Vocab)}
 	err = runner.check(ids, nil, len(ids))
 	if err == nil {
 		err = check.Index("token", of.Token, len(ids))
 	}
 	for id, w := range of.Weights {
 		if err == nil {
-			err = check.Index("target id", id, c.Vocab)
+			err = check.Index("target id", id, spec.Vocab)
 		}
 		if err != nil {
 			r.Close()

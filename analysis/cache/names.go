@@ -15,8 +15,8 @@ import (
 )
 
 // Names lists all activations of a model in the order in which they are computed.
-func Names(store *graph.Store, c models.Spec) ([]string, error) {
-	m, err := Sketch(store, c)
+func Names(store *graph.Store, spec models.Spec) ([]string, error) {
+	m, err := Sketch(store, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -25,12 +25,12 @@ func Names(store *graph.Store, c models.Spec) ([]string, error) {
 
 // Sketch builds the graph of a model over the Store's parameters, for one token, without
 // running it. It shows the model's writers, and the names and shapes of its activations.
-func Sketch(store *graph.Store, c models.Spec) (*models.Model, error) {
+func Sketch(store *graph.Store, spec models.Spec) (*models.Model, error) {
 	if err := models.CheckStore(store); err != nil {
 		return nil, err
 	}
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Store: store.Serve(), DType: store.DType()})
-	m, err := models.On(b, c)
+	m, err := models.On(b, spec)
 	if err != nil {
 		return nil, err
 	}

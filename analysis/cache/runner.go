@@ -38,17 +38,17 @@ type Runner struct {
 // that is trained, masks between documents included, except that dropout is off. Close it after
 // use. New returns an error if the store lacks the config's parameters or the model has no such
 // activation.
-func New(store *graph.Store, c models.Spec, o Options) (*Runner, error) {
-	return open(store, c, o, models.Outputs{Logits: true}, graph.ProgramOptions{})
+func New(store *graph.Store, spec models.Spec, o Options) (*Runner, error) {
+	return open(store, spec, o, models.Outputs{Logits: true}, graph.ProgramOptions{})
 }
 
 // open does what New does, for a program with other outputs.
-func open(store *graph.Store, c models.Spec, o Options, want models.Outputs, p graph.ProgramOptions) (*Runner, error) {
-	known, err := Names(store, c)
+func open(store *graph.Store, spec models.Spec, o Options, want models.Outputs, p graph.ProgramOptions) (*Runner, error) {
+	known, err := Names(store, spec)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.resolve(c); err != nil {
+	if err := o.resolve(spec); err != nil {
 		return nil, err
 	}
 	r := &Runner{options: o, hooked: map[string]graph.Activation{}}
@@ -60,7 +60,7 @@ func open(store *graph.Store, c models.Spec, o Options, want models.Outputs, p g
 		hooks[name] = r.replace
 	}
 	p.Options = graph.Options{Store: store.Serve(), Threads: o.Threads, Hooks: hooks}
-	if r.program, err = models.Compile(c, o.Batch, o.Seq, want, p); err != nil {
+	if r.program, err = models.Compile(spec, o.Batch, o.Seq, want, p); err != nil {
 		return nil, err
 	}
 	for _, a := range r.program.Builder().Activations() {
@@ -69,28 +69,28 @@ func open(store *graph.Store, c models.Spec, o Options, want models.Outputs, p g
 	return r, nil
 }
 
-func (o *Options) resolve(c models.Spec) error {
-	o.Batch, o.Seq = cmp.Or(o.Batch, 1), cmp.Or(o.Seq, c.Seq)
+func (o *Options) resolve(spec models.Spec) error {
+	o.Batch, o.Seq = cmp.Or(o.Batch, 1), cmp.Or(o.Seq, spec.Seq)
 	if o.Batch < 1 || o.Seq < 1 {
 		return check.Value("run", "at least 1 row of 1 token", fmt.Sprintf("%d of %d", o.Batch, o.Seq))
 	}
-	if c.Attention.Positions == models.PositionsLearned && o.Seq > c.Seq {
-		return check.Valuef("run", o.Seq, "at most %d tokens a row, the model's learned positions", c.Seq)
+	if spec.Attention.Positions == models.PositionsLearned && o.Seq > spec.Seq {
+		return check.Valuef("run", o.Seq, "at most %d tokens a row, the model's learned positions", spec.Seq)
 	}
 	return nil
 }
 
 // ForRow is New for one row of as many tokens as ids.
-func ForRow(store *graph.Store, c models.Spec, ids []int32, names ...string) (*Runner, error) {
+func ForRow(store *graph.Store, spec models.Spec, ids []int32, names ...string) (*Runner, error) {
 	if len(ids) == 0 {
 		return nil, check.NoPrompt()
 	}
-	return New(store, c, Options{Names: names, Seq: len(ids)})
+	return New(store, spec, Options{Names: names, Seq: len(ids)})
 }
 
 // Once runs a model once on one row of token ids and keeps the named activations.
-func Once(store *graph.Store, c models.Spec, ids []int32, names ...string) (*Cache, error) {
-	r, err := ForRow(store, c, ids, names...)
+func Once(store *graph.Store, spec models.Spec, ids []int32, names ...string) (*Cache, error) {
+	r, err := ForRow(store, spec, ids, names...)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ type Reader struct {
 
 // Open prepares to read named activations, which must all have a token axis. Close the Reader after
 // use.
-func Open(store *graph.Store, c models.Spec, rows []Row, names ...string) (*Reader, error) {
+func Open(store *graph.Store, spec models.Spec, rows []Row, names ...string) (*Reader, error) {
 	if len(rows) == 0 {
 		return nil, check.NoPrompt()
 	}
@@ -56,7 +56,7 @@ func Open(store *graph.Store, c models.Spec, rows []Row, names ...string) (*Read
 		r.seq = max(r.seq, len(row.IDs))
 	}
 	var err error
-	if r.runner, err = cache.New(store, c, cache.Options{Names: names, Seq: r.seq}); err != nil {
+	if r.runner, err = cache.New(store, spec, cache.Options{Names: names, Seq: r.seq}); err != nil {
 		return nil, err
 	}
 	kept := r.runner.Names()

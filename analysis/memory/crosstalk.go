@@ -62,8 +62,8 @@ const randomDraws = 8
 
 // MeasureKeys measures the keys of a model with a matrix stream. The seed draws the random keys to
 // compare them with.
-func MeasureKeys(ctx context.Context, store *graph.Store, c models.Spec, seed uint64) (*KeyMemory, error) {
-	sites, err := analysis.KeyedSites(store, c)
+func MeasureKeys(ctx context.Context, store *graph.Store, spec models.Spec, seed uint64) (*KeyMemory, error) {
+	sites, err := analysis.KeyedSites(store, spec)
 	if err != nil {
 		return nil, err
 	}

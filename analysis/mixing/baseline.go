@@ -20,8 +20,8 @@ type baseline struct {
 
 // newBaseline runs a model on a row of token ids, at least two, so that the named activations can
 // be replaced. Close it after use.
-func newBaseline(ctx context.Context, store *graph.Store, c models.Spec, ids []int32, names []string) (*baseline, error) {
-	r, err := cache.ForRow(store, c, ids, names...)
+func newBaseline(ctx context.Context, store *graph.Store, spec models.Spec, ids []int32, names []string) (*baseline, error) {
+	r, err := cache.ForRow(store, spec, ids, names...)
 	if err != nil {
 		return nil, err
 	}

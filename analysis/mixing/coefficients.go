@@ -20,8 +20,8 @@ import (
 var ErrNone = errors.New("want a stream with mixing coefficients, or with weighted sums over depth, got one without")
 
 // none returns ErrNone, wrapped with what the stream lacks.
-func none(c models.Spec, what string) error {
-	return errors.Wrapf(ErrNone, "%s stream: %s", c.Stream.Name(), what)
+func none(spec models.Spec, what string) error {
+	return errors.Wrapf(ErrNone, "%s stream: %s", spec.Stream.Name(), what)
 }
 
 // Coefficients holds the coefficients of one run: at each place, a matrix for each token.
@@ -46,8 +46,8 @@ func (p place) matrix(token int) []float64 {
 
 // Run runs a model on a row of token ids and keeps its coefficients. For a stream without any it
 // returns an error that wraps ErrNone.
-func Run(store *graph.Store, c models.Spec, ids []int32) (*Coefficients, error) {
-	s, mixings, err := findMixings(store, c)
+func Run(store *graph.Store, spec models.Spec, ids []int32) (*Coefficients, error) {
+	s, mixings, err := findMixings(store, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func Run(store *graph.Store, c models.Spec, ids []int32) (*Coefficients, error) 
 			names = append(names, m.Hook)
 		}
 	}
-	run, err := cache.Once(store, c, ids, names...)
+	run, err := cache.Once(store, spec, ids, names...)
 	if err != nil {
 		return nil, err
 	}
@@ -77,40 +77,40 @@ func Run(store *graph.Store, c models.Spec, ids []int32) (*Coefficients, error) 
 }
 
 // Start returns the coefficients of a model before its first step, from a seed.
-func Start(c models.Spec, seed uint64, ids []int32) (*Coefficients, error) {
-	store, err := atStart(c, seed)
+func Start(spec models.Spec, seed uint64, ids []int32) (*Coefficients, error) {
+	store, err := atStart(spec, seed)
 	if err != nil {
 		return nil, err
 	}
-	return Run(store, c, ids)
+	return Run(store, spec, ids)
 }
 
 // Check returns an error that wraps ErrNone if a model's stream has no coefficients.
-func Check(c models.Spec) error {
-	store, err := atStart(c, 0)
+func Check(spec models.Spec) error {
+	store, err := atStart(spec, 0)
 	if err == nil {
-		_, _, err = findMixings(store, c)
+		_, _, err = findMixings(store, spec)
 	}
 	return err
 }
 
 // atStart returns a model's parameters before its first step.
-func atStart(c models.Spec, seed uint64) (*graph.Store, error) {
+func atStart(spec models.Spec, seed uint64) (*graph.Store, error) {
 	store := graph.NewStore(tensor.Float32, seed)
-	_, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: store})
+	_, err := models.New(gorgonia.NewGraph(), spec, graph.Options{Store: store})
 	return store, err
 }
 
 // findMixings returns a model's stream, and which coefficients it has, or an error that wraps
 // ErrNone.
-func findMixings(store *graph.Store, c models.Spec) (stream.Stream, []stream.Mixing, error) {
-	sketch, err := cache.Sketch(store, c)
+func findMixings(store *graph.Store, spec models.Spec) (stream.Stream, []stream.Mixing, error) {
+	sketch, err := cache.Sketch(store, spec)
 	if err != nil {
 		return nil, nil, err
 	}
 	all := stream.Mixings(sketch.Stream())
 	if len(all) == 0 {
-		return nil, nil, errors.Wrapf(ErrNone, "%s stream", c.Stream.Name())
+		return nil, nil, errors.Wrapf(ErrNone, "%s stream", spec.Stream.Name())
 	}
 	return sketch.Stream(), all, nil
 }

@@ -102,12 +102,12 @@ func checkDrawn(t *testing.T, weights [][]float64, figures []figure.Figure, row 
 }
 
 // runAll runs a model and keeps all that its streams' states are made of.
-func runAll(t *testing.T, store *graph.Store, c models.Spec, ids []int32, replace ...cache.Intervention) *cache.Cache {
+func runAll(t *testing.T, store *graph.Store, spec models.Spec, ids []int32, replace ...cache.Intervention) *cache.Cache {
 	names := []string{"embedding.out", "blocks.*.*.stream", "blocks.*.*.write"}
 	for _, v := range replace {
 		names = append(names, v.Name)
 	}
-	r, err := cache.New(store, c, cache.Options{Names: names})
+	r, err := cache.New(store, spec, cache.Options{Names: names})
 	require.NoError(t, err)
 	defer r.Close()
 	run, err := r.Run(ids, replace...)

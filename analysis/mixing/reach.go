@@ -14,9 +14,9 @@ import (
 // that mixes rows: the product of the coefficients of the run, A_down A_res ... A_res B_up, one
 // number for each token (hyper-connections and similar designs). For a stream where this is not a
 // single number the error wraps ErrNone.
-func Reach(store *graph.Store, c models.Spec, ids []int32) (*Depth, error) {
-	none := none(c, "writes that reach readers multiplied by one number")
-	sketch, err := cache.Sketch(store, c)
+func Reach(store *graph.Store, spec models.Spec, ids []int32) (*Depth, error) {
+	none := none(spec, "writes that reach readers multiplied by one number")
+	sketch, err := cache.Sketch(store, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +24,7 @@ func Reach(store *graph.Store, c models.Spec, ids []int32) (*Depth, error) {
 	if !ok || len(additive.FreezeHooks()) == 0 {
 		return nil, none
 	}
-	run, err := cache.Once(store, c, ids, append(slices.Clone(additive.FreezeHooks()), additive.Output())...)
+	run, err := cache.Once(store, spec, ids, append(slices.Clone(additive.FreezeHooks()), additive.Output())...)
 	if err != nil {
 		return nil, err
 	}

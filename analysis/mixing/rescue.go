@@ -32,8 +32,8 @@ const rowAxis = "row"
 
 // AblateRows ablates and rescues each row of a stream on a row of at least two token ids. For a
 // stream without rows the error wraps ErrNone.
-func AblateRows(ctx context.Context, store *graph.Store, c models.Spec, ids []int32) (*Rescue, error) {
-	sketch, err := cache.Sketch(store, c)
+func AblateRows(ctx context.Context, store *graph.Store, spec models.Spec, ids []int32) (*Rescue, error) {
+	sketch, err := cache.Sketch(store, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -44,15 +44,15 @@ func AblateRows(ctx context.Context, store *graph.Store, c models.Spec, ids []in
 		}
 	}
 	if len(names) < 2 {
-		return nil, none(c, "rows")
+		return nil, none(spec, "rows")
 	}
-	b, err := newBaseline(ctx, store, c, ids, names)
+	b, err := newBaseline(ctx, store, spec, ids, names)
 	if err != nil {
 		return nil, err
 	}
 	defer b.Close()
 	if state, _ := b.clean.Get(names[0]); state.Axis(rowAxis) < 0 {
-		return nil, none(c, "rows")
+		return nil, none(spec, "rows")
 	}
 	result := &Rescue{Loss: b.loss}
 	for i, name := range names[:len(names)-1] {

@@ -44,8 +44,8 @@ func (s sum) column(source int) int {
 
 // AblateSources ablates and rescues each source that a stream reads by weights, on a row of at
 // least two token ids. For a stream without such sources the error wraps ErrNone.
-func AblateSources(ctx context.Context, store *graph.Store, c models.Spec, ids []int32) (*SourceRescue, error) {
-	sketch, err := cache.Sketch(store, c)
+func AblateSources(ctx context.Context, store *graph.Store, spec models.Spec, ids []int32) (*SourceRescue, error) {
+	sketch, err := cache.Sketch(store, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +66,9 @@ func AblateSources(ctx context.Context, store *graph.Store, c models.Spec, ids [
 		}
 	}
 	if len(sums) == 0 {
-		return nil, none(c, "sums over depth")
+		return nil, none(spec, "sums over depth")
 	}
-	b, err := newBaseline(ctx, store, c, ids, hooks)
+	b, err := newBaseline(ctx, store, spec, ids, hooks)
 	if err != nil {
 		return nil, err
 	}

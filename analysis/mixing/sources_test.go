@@ -32,10 +32,10 @@ func lossOf(run *cache.Cache) float64 {
 }
 
 // rescue ablates a tiny model's sources, and checks that the result can be shown.
-func rescue(t *testing.T, store *graph.Store, c models.Spec, ids []int32) *mixing.SourceRescue {
-	s, err := mixing.AblateSources(t.Context(), store, c, ids)
+func rescue(t *testing.T, store *graph.Store, spec models.Spec, ids []int32) *mixing.SourceRescue {
+	s, err := mixing.AblateSources(t.Context(), store, spec, ids)
 	require.NoError(t, err)
-	assert.InDelta(t, lossOf(runAll(t, store, c, ids)), s.Loss, 1e-12)
+	assert.InDelta(t, lossOf(runAll(t, store, spec, ids)), s.Loss, 1e-12)
 	require.NoError(t, figure.Check(s.Table()))
 	for _, f := range s.Figures() {
 		require.NoError(t, figure.Check(f))

@@ -29,7 +29,7 @@ type Card struct {
 	Notes   string // further lines of help
 	// Needs returns a check.UnsupportedError unless the analysis works on a model's stream, as
 	// analysis.CheckWeighted does; nil: it works on every stream.
-	Needs func(c models.Spec) error
+	Needs func(spec models.Spec) error
 	Paper bool // it is about no model, and Run is given nil
 }
 
@@ -48,10 +48,10 @@ func Analyses(zoo models.Zoo) ([]Analysis, error) {
 }
 
 // Supported returns the analyses that work on a model of the spec.
-func Supported(all []Analysis, c models.Spec) []Analysis {
+func Supported(all []Analysis, spec models.Spec) []Analysis {
 	return slices.DeleteFunc(slices.Clone(all), func(a Analysis) bool {
 		card := a.Card()
-		return card.Paper || card.Needs != nil && card.Needs(c) != nil
+		return card.Paper || card.Needs != nil && card.Needs(spec) != nil
 	})
 }
 

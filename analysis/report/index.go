@@ -32,9 +32,9 @@ type Place struct {
 type place struct{ layer, head int }
 
 // in checks the indices against a model, and returns an error if it has no such layer or head.
-func (p Place) in(c models.Spec) (found place, err error) {
-	if found.layer, err = index("layer", p.Layer, c.Depth(), -1); err == nil {
-		found.head, err = index("head", p.Head, c.HeadCount(), -1)
+func (p Place) in(spec models.Spec) (found place, err error) {
+	if found.layer, err = index("layer", p.Layer, spec.Depth(), -1); err == nil {
+		found.head, err = index("head", p.Head, spec.HeadCount(), -1)
 	}
 	return found, err
 }

@@ -97,7 +97,7 @@ func (n *counter) pairClaims() []Claim {
 
 // outsideTables returns how many parameters a model has besides embeddings, positions and
 // unembedding.
-func outsideTables(c models.Spec) int { return c.Cost().Parameters - c.Cost().Embedding }
+func outsideTables(spec models.Spec) int { return spec.Cost().Parameters - spec.Cost().Embedding }
 
 // keyClaims checks how much more the largest Dk of section 4.4's series, 64, costs than the
 // smallest, 6. Each key is multiplied by the whole stream, which the paper's "under 1% of the
@@ -147,10 +147,10 @@ const claimsNotes = "The stream is doubled at GPT-2 medium's sizes: the transfor
 // transformer, and under 1% of each for the RMT. This is right for parameters but not for FLOPs,
 // because each of the 3 R (2L+1) keys is multiplied by the whole stream of a token.
 func (n *counter) doublingClaims(in TrainingInputs) []Claim {
-	vectorParameters, vectorFLOPs := n.doubled(in.Transformer, func(c models.Spec) map[string]int {
-		return map[string]int{"stream.d_model": 2 * c.Width(), "attention.head_dim": c.HeadDim()}
+	vectorParameters, vectorFLOPs := n.doubled(in.Transformer, func(spec models.Spec) map[string]int {
+		return map[string]int{"stream.d_model": 2 * spec.Width(), "attention.head_dim": spec.HeadDim()}
 	})
-	parameters, flops := n.doubled(in.Matrix, func(c models.Spec) map[string]int { return map[string]int{"stream.dk": 2 * keySize(c)} })
+	parameters, flops := n.doubled(in.Matrix, func(spec models.Spec) map[string]int { return map[string]int{"stream.dk": 2 * keySize(spec)} })
 	const source, larger = "section 3.1", " with twice the stream"
 	return []Claim{
 		{"parameters of a transformer" + larger, source, "share", 1, vectorParameters.Corrected, "as computed"},

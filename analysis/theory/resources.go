@@ -46,15 +46,15 @@ type Resources struct {
 
 // CountResources counts a model of the paper's two kinds: a matrix or a vector stream, dense
 // feed-forwards, no biases; name is its name in the result. N is the model's seq.
-func CountResources(name string, c models.Spec) (Resources, error) {
-	matrix, err := checkCountable(name, c)
+func CountResources(name string, spec models.Spec) (Resources, error) {
+	matrix, err := checkCountable(name, spec)
 	if err != nil {
 		return Resources{}, err
 	}
-	r := Resources{Model: name, Parts: vectorParts(c)}
-	printed := printedVector(c)
+	r := Resources{Model: name, Parts: vectorParts(spec)}
+	printed := printedVector(spec)
 	if matrix {
-		r.Parts, printed = matrixParts(c), printedMatrix(c)
+		r.Parts, printed = matrixParts(spec), printedMatrix(spec)
 	}
 	r.Parameters.Printed, r.FLOPs.Printed, r.FLOPs.Implied = printed.parameters, printed.flops, printed.impliedFLOPs
 	for _, p := range r.Parts {
@@ -64,7 +64,7 @@ func CountResources(name string, c models.Spec) (Resources, error) {
 		r.FLOPs.Exact += p.FLOPs
 	}
 	r.Parameters.Implied = r.Parameters.Corrected
-	if own := c.Cost().Parameters; own != r.Parameters.Exact { // an option of the stream
+	if own := spec.Cost().Parameters; own != r.Parameters.Exact { // an option of the stream
 		return Resources{}, check.Valuef(name+": stream", own, "%d parameters, as the paper's has", r.Parameters.Exact)
 	}
 	return r, nil
@@ -72,71 +72,71 @@ func CountResources(name string, c models.Spec) (Resources, error) {
 
 // checkCountable tells whether a model is one of the paper's RMTs. It returns an error if the model
 // is neither such an RMT nor the paper's transformer.
-func checkCountable(name string, c models.Spec) (bool, error) {
+func checkCountable(name string, spec models.Spec) (bool, error) {
 	matrix, vector := paperKinds()
-	switch kind := c.Stream.Name(); {
+	switch kind := spec.Stream.Name(); {
 	case kind != matrix && kind != vector:
 		return false, check.Valuef(name+": stream", kind, "%s or %s, which the paper compares", matrix, vector)
-	case c.Loops > 1:
-		return false, check.Value(name+": loops", "1, as in the paper", c.Loops)
-	case c.Bias:
+	case spec.Loops > 1:
+		return false, check.Value(name+": loops", "1, as in the paper", spec.Loops)
+	case spec.Bias:
 		return false, check.Value(name+": bias", "none, as in the paper", true)
-	case c.FeedForwardShape().Experts > 0:
-		return false, check.Value(name+": experts", "0, a dense feed-forward", c.FeedForwardShape().Experts)
-	case c.Writes != nil:
-		return false, check.Value(name+": writes", "none, as in the paper", c.Writes.Name())
-	case !hasTwoMaps(c):
-		return false, check.Value(name+": feedforward", "two maps, as in the paper", c.FeedForward.Name())
-	case c.KVHeads() != c.HeadCount() || c.Attention.QKNorm || c.Attention.ValueResidual != "":
+	case spec.FeedForwardShape().Experts > 0:
+		return false, check.Value(name+": experts", "0, a dense feed-forward", spec.FeedForwardShape().Experts)
+	case spec.Writes != nil:
+		return false, check.Value(name+": writes", "none, as in the paper", spec.Writes.Name())
+	case !hasTwoMaps(spec):
+		return false, check.Value(name+": feedforward", "two maps, as in the paper", spec.FeedForward.Name())
+	case spec.KVHeads() != spec.HeadCount() || spec.Attention.QKNorm || spec.Attention.ValueResidual != "":
 		return false, check.Value(name+": attention", "heads with keys and values of their own, not normalised or mixed, as in the paper", "other ones")
 	}
-	return c.Stream.Name() == matrix, nil
+	return spec.Stream.Name() == matrix, nil
 }
 
 // hasTwoMaps tells whether a feed-forward is one map in and one out.
-func hasTwoMaps(c models.Spec) bool {
-	maps := float64(2 * c.Width() * c.FeedForwardShape().Hidden)
-	return maps > 0 && c.FeedForward.Cost(layers.FeedForwardSizes{In: c.Width()}).Parameters == maps
+func hasTwoMaps(spec models.Spec) bool {
+	maps := float64(2 * spec.Width() * spec.FeedForwardShape().Hidden)
+	return maps > 0 && spec.FeedForward.Cost(layers.FeedForwardSizes{In: spec.Width()}).Parameters == maps
 }
 
 // matrixParts returns the parts of the RMT (eq. 18 to 27): tables with R Dv entries for each token
 // id, keys with R Dk entries that take 2 R Dk Dv FLOPs, two maps R Dv x FF for each block, and
 // gains with Dk Dv entries for each norm.
-func matrixParts(c models.Spec) []Part {
-	l, dk, dv, r, width := c.Layers, keySize(c), c.HeadDim(), c.HeadCount(), c.Width()
+func matrixParts(spec models.Spec) []Part {
+	l, dk, dv, r, width := spec.Layers, keySize(spec), spec.HeadDim(), spec.HeadCount(), spec.Width()
 	keys := func(name string, n int) Part { // n sets of R keys
 		return both(name, n*r*dk, 2*n*r*dk*dv)
 	}
-	parts := []Part{lookup("embedding", c.Vocab, width), keys("embedding keys", 1)}
-	if c.Attention.Positions == models.PositionsLearned {
-		parts = append(parts, lookup("positions", c.Seq, width), keys("position keys", 1))
+	parts := []Part{lookup("embedding", spec.Vocab, width), keys("embedding keys", 1)}
+	if spec.Attention.Positions == models.PositionsLearned {
+		parts = append(parts, lookup("positions", spec.Seq, width), keys("position keys", 1))
 	}
 	return append(parts,
 		keys("attention retrieval keys", 3*l),
-		attentionPart(c),
+		attentionPart(spec),
 		keys("attention storage keys", l),
 		keys("feed-forward retrieval keys", l),
-		both("feed-forward maps", 2*l*width*hidden(c), 4*l*width*hidden(c)),
+		both("feed-forward maps", 2*l*width*hidden(spec), 4*l*width*hidden(spec)),
 		keys("feed-forward storage keys", l),
 		keys("unembedding keys", 1),
-		unembedding(c, width),
+		unembedding(spec, width),
 		Part{Name: "norm gains", Parameters: (2*l + 1) * dk * dv},
 	)
 }
 
 // vectorParts returns the parts of the transformer; a query has W = heads x head dimension entries.
-func vectorParts(c models.Spec) []Part {
-	l, d, w := c.Layers, c.Width(), c.HeadCount()*c.HeadDim()
-	parts := []Part{lookup("embedding", c.Vocab, d)}
-	if c.Attention.Positions == models.PositionsLearned {
-		parts = append(parts, Part{Name: "positions", Parameters: c.Seq * d})
+func vectorParts(spec models.Spec) []Part {
+	l, d, w := spec.Layers, spec.Width(), spec.HeadCount()*spec.HeadDim()
+	parts := []Part{lookup("embedding", spec.Vocab, d)}
+	if spec.Attention.Positions == models.PositionsLearned {
+		parts = append(parts, Part{Name: "positions", Parameters: spec.Seq * d})
 	}
 	return append(parts,
 		both("attention retrieval maps", 3*l*d*w, 6*l*d*w),
-		attentionPart(c),
+		attentionPart(spec),
 		both("attention storage maps", l*d*w, 2*l*d*w),
-		both("feed-forward maps", 2*l*d*hidden(c), 4*l*d*hidden(c)),
-		unembedding(c, d),
+		both("feed-forward maps", 2*l*d*hidden(spec), 4*l*d*hidden(spec)),
+		unembedding(spec, d),
 		Part{Name: "norm gains", Parameters: (2*l + 1) * d},
 	)
 }
@@ -152,14 +152,14 @@ func lookup(name string, rows, width int) Part {
 }
 
 // attentionPart returns the part of q.k and the mixing of values.
-func attentionPart(c models.Spec) Part {
-	w := c.Layers * c.HeadCount() * c.HeadDim()
-	return Part{Name: "attention", FLOPs: 2 * w * (c.Seq + 1), PaperFLOPs: 4 * w * c.Seq}
+func attentionPart(spec models.Spec) Part {
+	w := spec.Layers * spec.HeadCount() * spec.HeadDim()
+	return Part{Name: "attention", FLOPs: 2 * w * (spec.Seq + 1), PaperFLOPs: 4 * w * spec.Seq}
 }
 
-func unembedding(c models.Spec, width int) Part {
-	part := both("unembedding", c.Vocab*width, 2*c.Vocab*width)
-	if c.TieEmbeddings {
+func unembedding(spec models.Spec, width int) Part {
+	part := both("unembedding", spec.Vocab*width, 2*spec.Vocab*width)
+	if spec.TieEmbeddings {
 		part.Parameters, part.PaperParameters = 0, 0
 	}
 	return part
@@ -171,11 +171,11 @@ type totals struct{ parameters, flops, impliedFLOPs int }
 // printedVector returns Table 7's totals for the transformer as printed. They count the
 // vocabulary's parameters once, and V FLOPs for it where V D must be meant; 3/4 N H is the softmax.
 // Tables 3 and 4 follow from the totals with the softmax and without it.
-func printedVector(c models.Spec) totals {
-	l, d, w := c.Layers, c.Width(), c.HeadCount()*c.HeadDim()
-	maps := l * (4*d*w + 2*d*hidden(c))
-	flops := 4*c.Vocab + 2*maps + 4*l*c.Seq*w
-	return totals{c.Vocab*d + maps, flops + 3*l*c.Seq*c.HeadCount(), flops}
+func printedVector(spec models.Spec) totals {
+	l, d, w := spec.Layers, spec.Width(), spec.HeadCount()*spec.HeadDim()
+	maps := l * (4*d*w + 2*d*hidden(spec))
+	flops := 4*spec.Vocab + 2*maps + 4*l*spec.Seq*w
+	return totals{spec.Vocab*d + maps, flops + 3*l*spec.Seq*spec.HeadCount(), flops}
 }
 
 // printedMatrix returns Table 7's totals for the RMT as printed. They count the vocabulary's
@@ -184,17 +184,17 @@ func printedVector(c models.Spec) totals {
 // are right; the positions' are left out, and 3 N is the softmax. The FLOPs of Tables 3 and 4
 // do not follow from these totals, but from 4 V R instead of 4 V R Dv, the positions' 2 N R Dv,
 // and no softmax.
-func printedMatrix(c models.Spec) totals {
-	l, dk, dv, r, width := c.Layers, keySize(c), c.HeadDim(), c.HeadCount(), c.Width()
-	maps := 2 * l * width * hidden(c)
-	parameters := c.Vocab*width + maps + 2*r*dk*(3*l+1)
-	others := 2*maps + 6*r*dk*dv*(1+l) + 4*l*c.Seq*width
-	printed := 4*c.Vocab*width + others + 3*r*l*c.Seq
-	if c.Attention.Positions == models.PositionsLearned {
-		parameters += c.Seq * width
-		others += 2 * c.Seq * width
+func printedMatrix(spec models.Spec) totals {
+	l, dk, dv, r, width := spec.Layers, keySize(spec), spec.HeadDim(), spec.HeadCount(), spec.Width()
+	maps := 2 * l * width * hidden(spec)
+	parameters := spec.Vocab*width + maps + 2*r*dk*(3*l+1)
+	others := 2*maps + 6*r*dk*dv*(1+l) + 4*l*spec.Seq*width
+	printed := 4*spec.Vocab*width + others + 3*r*l*spec.Seq
+	if spec.Attention.Positions == models.PositionsLearned {
+		parameters += spec.Seq * width
+		others += 2 * spec.Seq * width
 	}
-	return totals{parameters, printed, 4*c.Vocab*r + others}
+	return totals{parameters, printed, 4*spec.Vocab*r + others}
 }
 
 // ResourceTable is the paper's Table 7 for the named models: the parameters and forward FLOPs a

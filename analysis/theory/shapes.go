@@ -76,9 +76,9 @@ func newShape(name string, printed [2]int) (Shape, error) {
 }
 
 // sizedDv solves parameters = R Dv (2V + N + 2 L FF) + 3 R Dk (2L+1) for Dv.
-func sizedDv(millions float64, c models.Spec) float64 {
-	keys := 3 * c.HeadCount() * keySize(c) * (2*c.Layers + 1)
-	return (1e6*millions - float64(keys)) / float64(c.HeadCount()*(2*c.Vocab+c.Seq+2*c.Layers*hidden(c)))
+func sizedDv(millions float64, spec models.Spec) float64 {
+	keys := 3 * spec.HeadCount() * keySize(spec) * (2*spec.Layers + 1)
+	return (1e6*millions - float64(keys)) / float64(spec.HeadCount()*(2*spec.Vocab+spec.Seq+2*spec.Layers*hidden(spec)))
 }
 
 // Table has a row for each RMT.

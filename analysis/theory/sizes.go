@@ -71,10 +71,10 @@ func paperKinds() (matrix, vector string) {
 }
 
 // keySize returns Dk of an RMT, whose stream has Dk rows of a head's size, Dv.
-func keySize(c models.Spec) int { return c.StreamSize() / c.HeadDim() }
+func keySize(spec models.Spec) int { return spec.StreamSize() / spec.HeadDim() }
 
 // hidden returns the hidden width of the feed-forward.
-func hidden(c models.Spec) int { return c.FeedForwardShape().Hidden }
+func hidden(spec models.Spec) int { return spec.FeedForwardShape().Hidden }
 
 // sizes are the sizes of the reads and writes in a model of GPT-2 medium's size.
 type sizes struct{ dk, dv, rank, width, ff int }

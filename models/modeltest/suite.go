@@ -13,7 +13,7 @@ import (
 // check is one requirement for every model.
 type check struct {
 	name string
-	run  func(t *testing.T, c models.Spec)
+	run  func(t *testing.T, spec models.Spec)
 }
 
 // checks lists them in the order they run.
@@ -65,7 +65,7 @@ func varied(t *testing.T, s models.Spec, change func(c *models.Config)) models.S
 
 // IdleFunc returns how many entries of a parameter have no gradient, whatever the weights are,
 // because in the stream's equations nothing depends on them.
-type IdleFunc func(c models.Spec, p *graph.Param) int
+type IdleFunc func(spec models.Spec, p *graph.Param) int
 
 // Run tests the model that c describes, as a subtest called name. c.Seq should be 6 to
 // 12 and c.Vocab at least 8.
