@@ -49,5 +49,5 @@ func smaller(run *runconfig.Run, available int) models.Changes {
 	if less.MemoryNeed(run.Spec()).Total() <= available {
 		changes = append(changes, models.Change{Field: "train.recompute", Value: graph.RecomputeBlock})
 	}
-	return append(changes, run.Model.Smaller("model.", func(c models.Spec) bool { return run.MemoryNeed(c).Total() <= available })...)
+	return append(changes, run.Model.Smaller("model.", func(spec models.Spec) bool { return run.MemoryNeed(spec).Total() <= available })...)
 }
