@@ -348,7 +348,7 @@ func TestBadConfigs(t *testing.T) {
 		{series + variants, "x.yaml: base: want a run config"},
 		{head + variants, "x.yaml: series: want one or more"},
 		{head + series, "x.yaml: experiment: want a section with the key kind, got none"},
-		{head + series + "experiment: {kind: scale}\n", `x.yaml:3: experiment.kind: want one of scaling, reach, sweep, capacity, variants, search, cards, coordinates, got "scale"`},
+		{head + series + "experiment: {kind: scale}\n", `x.yaml:3: experiment.kind: want one of scaling, reach, sweep, capacity, variants, search, lengths, cards, coordinates, got "scale"`},
 		{head + series + variants + "seeds: 0\n", "x.yaml:4: seeds: want >= 1, got 0"},
 		{head + series + variants + "sets: []\n", `x.yaml:4: sets: unknown key; did you mean "set"?`},
 		{head + variants + "series:\n- {name: a}\n- {name: a}\n", `x.yaml:5: series[1].name: want each once, got "a" twice`},

@@ -55,23 +55,12 @@ func (s Cards) curves(zoo models.Zoo) (map[string]curve, error) {
 	if s.Curve == "" {
 		return nil, nil
 	}
-	c, err := Load(Kinds(zoo), s.Curve, nil)
+	results, err := resultsOf(zoo, s.Curve)
 	if err != nil {
 		return nil, err
 	}
-	if sweep, ok := c.Kind.(Sweep); !ok || sweep.Key != tokensKey {
+	if sweep, ok := results.plan.Config.Kind.(Sweep); !ok || sweep.Key != tokensKey {
 		return nil, errors.Errorf("%s: want a sweep over %s", s.Curve, tokensKey)
-	}
-	plan, err := c.Plan(context.Background(), zoo, strings.TrimSuffix(s.Curve, filepath.Ext(s.Curve)))
-	if err != nil {
-		return nil, err
-	}
-	if _, err := plan.readLog(); err != nil {
-		return nil, err
-	}
-	results, _, _, err := plan.results()
-	if err != nil {
-		return nil, err
 	}
 	all := map[string]curve{}
 	for _, cell := range results.cells {
@@ -80,6 +69,24 @@ func (s Cards) curves(zoo models.Zoo) (map[string]curve, error) {
 		}
 	}
 	return all, nil
+}
+
+// resultsOf returns the completed runs of the experiment whose config is the given file, from its
+// log.
+func resultsOf(zoo models.Zoo, file string) (*Results, error) {
+	c, err := Load(Kinds(zoo), file, nil)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := c.Plan(context.Background(), zoo, strings.TrimSuffix(file, filepath.Ext(file)))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := plan.readLog(); err != nil {
+		return nil, err
+	}
+	results, _, _, err := plan.results()
+	return results, err
 }
 
 // with returns the curve with the baseline's cell as one more point.

@@ -1,11 +1,9 @@
 package experiment
 
 import (
-	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -45,20 +43,7 @@ func TestFactorsOfCards(t *testing.T) {
 	}
 	base := write("base.yaml", "model: {preset: quickstart-transformer}\ntrain: {batch: 2, steps: 0, tokens: 1024, lr: 0.001}\n")
 	file := write("curve.yaml", "base: "+base+"\nseries: [{name: adamw}, {name: muon, set: [\"train.optim={kind: muon}\"]}]\nexperiment: {kind: sweep, key: train.tokens, values: [1024, 4096]}\n")
-	c, err := Load(Kinds(models.Standard()), file, nil)
-	require.NoError(t, err)
-	p, err := c.Plan(t.Context(), models.Standard(), strings.TrimSuffix(file, ".yaml"))
-	require.NoError(t, err)
-	require.NoError(t, os.Mkdir(p.out, 0o755))
-	var log []byte
-	for i, cell := range p.cells {
-		run, err := cell.at(0, 0)
-		require.NoError(t, err)
-		line, err := json.Marshal(Record{Run: run.Name, Series: cell.series, Config: run.identity, Tokens: []int64{1024, 4096}[i%2], Loss: eval.Number([]float64{3, 1, 2, 1}[i])})
-		require.NoError(t, err)
-		log = append(append(log, line...), '\n')
-	}
-	require.NoError(t, os.WriteFile(filepath.Join(p.out, logFile), log, 0o644))
+	logOf(t, file, map[string][]float64{"adamw 1024": {3}, "adamw 4096": {1}, "muon 1024": {2}, "muon 4096": {1}})
 	curves, err := Cards{Curve: file}.curves(models.Standard())
 	require.NoError(t, err)
 	assert.Equal(t, map[string]curve{"adamw": {{3, 1024}, {1, 4096}}, "muon": {{2, 1024}, {1, 4096}}}, curves)

@@ -25,7 +25,7 @@ type Kind interface {
 
 // Kinds lists all kinds of this package, with their defaults, and those of a zoo.
 func Kinds(zoo models.Zoo) []settings.Kinded {
-	all := []settings.Kinded{Scaling{}, Reach{Evaluations: 40}, Sweep{}, Capacity{Accuracy: 0.9}, Variants{Evaluations: 1}, Search{Draws: 100},
+	all := []settings.Kinded{Scaling{}, Reach{Evaluations: 40}, Sweep{}, Capacity{Accuracy: 0.9}, Variants{Evaluations: 1}, Search{Draws: 100}, Lengths{},
 		Cards{Baseline: "quickstart-transformer"}, Coordinates{Widths: []int{1, 2, 4, 8}}}
 	for _, kind := range models.KindsOf[Kind](zoo) {
 		all = append(all, kind)
