@@ -60,7 +60,8 @@ func (c AttnResConfig) Card() layers.Card {
 		Source: "Kimi Team 2026, arXiv 2603.15031: attention over depth instead of residual sums",
 		Use: "Each site chooses, for each token, which earlier outputs it reads, by a learned query of its own. There is no other residual, so that " +
 			"depth does not dilute an output. It costs hardly any parameters and FLOPs; all outputs are kept and read again, which blocks of sites make fewer. " +
-			"At first it reads their mean: the transformer, up to the norm's eps.",
+			"At first it reads their mean: the transformer, up to the norm's eps. With routing_heads (arXiv 2607.27230) each part of the width has a " +
+			"softmax of its own.",
 	}
 }
 
