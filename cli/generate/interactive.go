@@ -111,11 +111,10 @@ type line struct {
 
 // lines returns the lines of standard input, up to its end or an error.
 func (s *sampling) lines() <-chan line {
-	lines := make(chan line)
+	lines, in := make(chan line), bufio.NewScanner(s.stdin)
+	in.Buffer(nil, maxPrompt)
 	go func() {
 		defer close(lines)
-		in := bufio.NewScanner(s.stdin)
-		in.Buffer(nil, maxPrompt)
 		for in.Scan() {
 			lines <- line{text: in.Text()}
 		}
