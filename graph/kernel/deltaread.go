@@ -42,6 +42,7 @@ func (k *DeltaRead[T]) Forward(p *Pool, u, x, filter, r []T, c *CarriedRows[T], 
 	t.d, t.path, t.carried, t.rows = d, pathOf[T](k.path), c, rows
 	t.u, t.x, t.starts = u, x, starts
 	t.weights = readWeights(t.path, t.weights, filter, r, d)
+	t.tile = tileOf(t.tile, t.weights, d)
 	p.Do(d.Tokens, t)
 	if c != nil {
 		c.put(x, rows, d.Seq)
@@ -89,8 +90,34 @@ func lagWeights[T Float](p path, w, filter, r []T, d DeltaReadParams) []T {
 	return w
 }
 
+// deltaTile is about how many entries a block of narrow tokens has, which are computed together: a
+// call for each token would take as long as the products.
+const deltaTile = 2048
+
+// tokensOf returns the number of tokens of such a block; 1: there are none.
+func (d DeltaReadParams) tokensOf() int {
+	if n := deltaTile / d.D; d.N == 1 && n > 2 {
+		return n
+	}
+	return 1
+}
+
+// tileOf repeats each tap's weights for the tokens of a block: [Taps, tokens, D].
+func tileOf[T Float](tile, weights []T, d DeltaReadParams) []T {
+	n := d.tokensOf()
+	if n == 1 {
+		return nil
+	}
+	tile = grow(tile, d.Taps*n*d.D)
+	for i := range d.Taps * n {
+		copy(rowOf(tile, i, d.D), rowOf(weights, i/n, d.D))
+	}
+	return tile
+}
+
 type deltaReadTask[T Float] struct {
 	u, x, weights []T
+	tile          []T // the weights of a block of tokens; nil: there are no blocks
 	starts        []int32
 	carried       *CarriedRows[T] // the tokens before x; nil: none
 	rows          []CachedRow
@@ -102,6 +129,11 @@ func (t *deltaReadTask[T]) Part(_, lo, hi int) {
 	ahead := tokensAhead[T](t.d.stream())
 	for i := lo; i < hi; i++ {
 		prefetchToken(t.x, i+ahead, t.d.stream())
+		if n := t.together(i, hi); n > 1 {
+			t.block(i, n)
+			i += n - 1
+			continue
+		}
 		d, first := t.d, t.past(i)
 		position := first + i%d.Seq
 		last := min(d.LastLag, position-startOf(t.starts, i))
@@ -118,6 +150,34 @@ func (t *deltaReadTask[T]) Part(_, lo, hi int) {
 			clear(u)
 		}
 	}
+}
+
+// together returns the number of tokens from i on and below hi that make a block: tokens of one row
+// that see all lags in x.
+func (t *deltaReadTask[T]) together(i, hi int) int {
+	if t.tile == nil || t.carried != nil {
+		return 1
+	}
+	return tokensThatSeeAll(i, min(t.d.tokensOf(), hi-i), t.starts, t.d)
+}
+
+// tokensThatSeeAll returns how many tokens from i on, at most most, lie in one row and see all lags;
+// at least 1.
+func tokensThatSeeAll(i, most int, starts []int32, d DeltaReadParams) int {
+	most = min(most, d.Seq-i%d.Seq)
+	for n := range most {
+		if (i+n)%d.Seq-startOf(starts, i+n) < d.LastLag {
+			return max(n, 1)
+		}
+	}
+	return most
+}
+
+// block computes n tokens that see all lags.
+func (t *deltaReadTask[T]) block(i, n int) {
+	d := t.d
+	width := d.tokensOf() * d.D
+	sumProducts(t.path, t.u[i*d.D:(i+n)*d.D], nil, t.tile[(d.Taps-1-d.LastLag)*width:], width, t.x[(i-d.LastLag)*d.D:], d.D, d.LastLag-d.FirstLag+1)
 }
 
 // add computes u = sum + the terms of the lags from the larger to the smaller, whose streams follow
@@ -169,6 +229,7 @@ func (k *DeltaRead[T]) Backward(p *Pool, grads DeltaReadGrads[T], du, x, filter,
 	t.d, t.path, t.grads = d, pathOf[T](k.path), grads
 	t.du, t.x, t.starts = du, x, starts
 	t.weights = lagWeights(t.path, t.weights, filter, r, d)
+	t.tile = tileOf(t.tile, t.weights, d)
 	wanted := grads.Filter != nil || grads.R != nil
 	t.sums.set(p, t.path, choose(wanted, d.filter(), 0))
 	t.tokens = pieces{d.Tokens, pieceTokens}
@@ -181,6 +242,7 @@ func (k *DeltaRead[T]) Backward(p *Pool, grads DeltaReadGrads[T], du, x, filter,
 type deltaReadGradTask[T Float] struct {
 	grads          DeltaReadGrads[T]
 	du, x, weights []T // weights in the order of lags
+	tile           []T // of a block of tokens; nil: there are no blocks
 	starts         []int32
 	tokens         pieces
 	sums           treeSums[T] // of dW; empty if it is not wanted
@@ -198,11 +260,19 @@ func (t *deltaReadGradTask[T]) Part(worker, lo, hi int) {
 func (t *deltaReadGradTask[T]) piece(sum []T, i, end int) {
 	ahead := tokensAhead[T](t.d.stream())
 	for i < end {
-		tokens := t.together(i, end)
+		tokens := tokensThatSeeAll(i, min(deltaReadTokens, end-i), t.starts, t.d)
 		for j := i; j < i+tokens; j++ {
 			prefetchToken(t.x, j+ahead, t.d.stream())
 			prefetchToken(t.grads.X, j+ahead, t.d.stream())
-			t.stream(j)
+		}
+		for j := i; j < i+tokens; {
+			n := t.seen(j, i+tokens)
+			if n > 1 {
+				t.block(j, n)
+			} else {
+				t.stream(j)
+			}
+			j += n
 		}
 		if sum != nil {
 			t.products(sum, i, tokens)
@@ -212,19 +282,37 @@ func (t *deltaReadGradTask[T]) piece(sum []T, i, end int) {
 }
 
 // deltaReadTokens is the largest number of tokens whose terms of dW are added together: what they
-// read and write for a row of the stream stays in the first-level cache.
+// read and write for a row of the stream stays in the first-level cache. They see all lags, or there
+// is one.
 const deltaReadTokens = 8
 
-// together returns the number of tokens, from i on and below hi, whose terms of dW are added
-// together: tokens of one row that see all lags, or one token.
-func (t *deltaReadGradTask[T]) together(i, hi int) int {
-	most := min(deltaReadTokens, hi-i, t.d.Seq-i%t.d.Seq)
+// seen returns the number of tokens from i on and below hi that make a block: tokens of one row
+// whose later tokens, at all lags, see them.
+func (t *deltaReadGradTask[T]) seen(i, hi int) int {
+	if t.tile == nil {
+		return 1
+	}
+	d := t.d
+	most := min(d.tokensOf(), hi-i, d.Seq-d.LastLag-i%d.Seq)
 	for n := range most {
-		if (i+n)%t.d.Seq-startOf(t.starts, i+n) < t.d.LastLag {
-			return max(n, 1)
+		for lag := d.FirstLag; lag <= d.LastLag; lag++ {
+			if startOf(t.starts, i+n+lag) > (i+n)%d.Seq {
+				return max(n, 1)
+			}
 		}
 	}
-	return most
+	return max(most, 1)
+}
+
+// block computes dX of n tokens that all later tokens see.
+func (t *deltaReadGradTask[T]) block(i, n int) {
+	d := t.d
+	width := d.tokensOf() * d.D
+	dx, addend := t.grads.X[i*d.D:(i+n)*d.D], t.grads.Addend
+	if addend != nil {
+		addend = addend[i*d.D : (i+n)*d.D]
+	}
+	sumProducts(t.path, dx, addend, t.tile[d.FirstLag*width:], width, t.du[(i+d.FirstLag)*d.D:], d.D, d.LastLag-d.FirstLag+1)
 }
 
 // stream computes dX of token i from the later tokens that see it, in runs of consecutive lags.

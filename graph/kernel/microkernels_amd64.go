@@ -69,8 +69,14 @@ func (t *gemvTile[T]) runFast(vectors int) {
 	}
 }
 
-// runFast adds the products; it is the same on all fast paths.
-func (t *sumProductsTile[T]) runFast() { avx2SumProducts(t.float32()) }
+// runFast adds the products on a fast path; all give the same bits.
+func (t *sumProductsTile[T]) runFast(p path) {
+	if p >= avx512 {
+		avx512SumProducts(t.float32())
+		return
+	}
+	avx2SumProducts(t.float32())
+}
 
 // bit returns 1 for true, 0 for false.
 func bit(b bool) int {

@@ -51,7 +51,7 @@ func (t *gemvTile[T]) runFast(vectors int) {
 }
 
 // runFast adds the products.
-func (t *sumProductsTile[T]) runFast() { neonSumProducts(t.float32()) }
+func (t *sumProductsTile[T]) runFast(path) { neonSumProducts(t.float32()) }
 
 // bit returns 1 for true, 0 for false.
 func bit(b bool) int {

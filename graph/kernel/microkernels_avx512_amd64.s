@@ -17408,3 +17408,90 @@ reststore:
 done:
 	VZEROUPPER
 	RET
+
+// func avx512SumProducts(t *sumProductsTile[float32])
+TEXT ·avx512SumProducts(SB), NOSPLIT, $0-8
+	MOVQ t+0(FP), AX
+	MOVQ sumProducts_out(AX), DX
+	MOVQ sumProducts_addend(AX), R15
+	MOVQ sumProducts_a(AX), SI
+	MOVQ sumProducts_as(AX), R12
+	MOVQ sumProducts_b(AX), DI
+	MOVQ sumProducts_bs(AX), R13
+	MOVQ sumProducts_n(AX), CX
+	SHLQ $2, R12
+	SHLQ $2, R13
+	SUBQ $64, CX
+	JLT few
+panel:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	TESTQ R15, R15
+	JEQ panelsum
+	VMOVUPS 0(R15), Z0
+	VMOVUPS 64(R15), Z1
+	VMOVUPS 128(R15), Z2
+	VMOVUPS 192(R15), Z3
+	ADDQ $256, R15
+panelsum:
+	MOVQ SI, R8
+	MOVQ DI, R9
+	MOVQ sumProducts_rows(AX), R10
+panelrow:
+	VMOVUPS 0(R8), Z4
+	VFMADD231PS 0(R9), Z4, Z0
+	VMOVUPS 64(R8), Z5
+	VFMADD231PS 64(R9), Z5, Z1
+	VMOVUPS 128(R8), Z6
+	VFMADD231PS 128(R9), Z6, Z2
+	VMOVUPS 192(R8), Z7
+	VFMADD231PS 192(R9), Z7, Z3
+	ADDQ R12, R8
+	ADDQ R13, R9
+	DECQ R10
+	JNZ panelrow
+	VMOVUPS Z0, 0(DX)
+	VMOVUPS Z1, 64(DX)
+	VMOVUPS Z2, 128(DX)
+	VMOVUPS Z3, 192(DX)
+	ADDQ $256, DX
+	ADDQ $256, SI
+	ADDQ $256, DI
+	SUBQ $64, CX
+	JGE panel
+few:
+	ADDQ $64, CX
+	JLE done
+rest:
+	MOVQ $1, R10
+	SHLQ CX, R10
+	DECQ R10
+	KMOVW R10, K1
+	VPXORD Z0, Z0, Z0
+	TESTQ R15, R15
+	JEQ restsum
+	VMOVUPS.Z 0(R15), K1, Z0
+	ADDQ $64, R15
+restsum:
+	MOVQ SI, R8
+	MOVQ DI, R9
+	MOVQ sumProducts_rows(AX), R10
+restrow:
+	VMOVUPS.Z 0(R8), K1, Z4
+	VMOVUPS.Z 0(R9), K1, Z8
+	VFMADD231PS Z8, Z4, Z0
+	ADDQ R12, R8
+	ADDQ R13, R9
+	DECQ R10
+	JNZ restrow
+	VMOVUPS Z0, K1, 0(DX)
+	ADDQ $64, DX
+	ADDQ $64, SI
+	ADDQ $64, DI
+	SUBQ $16, CX
+	JGT rest
+done:
+	VZEROUPPER
+	RET

@@ -426,6 +426,9 @@ func avx512combine7(t *combineTile[float32])
 //go:noescape
 func avx512combine8(t *combineTile[float32])
 
+//go:noescape
+func avx512SumProducts(t *sumProductsTile[float32])
+
 // avx512PairTile runs the micro-kernel of pairs for tiles of rows x vecs vectors.
 func avx512PairTile(rows, vecs int, transposed bool, t *tile[float32]) {
 	switch rows<<2 | (vecs-1)<<1 | bit(transposed) {

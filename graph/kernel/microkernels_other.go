@@ -21,7 +21,7 @@ func (t *axpyTile[T]) runFast(int) {}
 func (t *gemvTile[T]) runFast(int) {}
 
 // runFast is never reached: there is no fast path.
-func (t *sumProductsTile[T]) runFast() {}
+func (t *sumProductsTile[T]) runFast(path) {}
 
 // transposeFast is never reached: there is no fast path.
 func transposeFast[T Float](path, []T, int, []T, int, int, int) {}

@@ -37,7 +37,7 @@ func sumProducts[T Float](p path, out, addend, a []T, as int, b []T, bs, rows in
 		if addend != nil {
 			t.addend = &addend[:n][0]
 		}
-		t.runFast()
+		t.runFast(p)
 	default:
 		sumProducts(portable, out, addend, nil, 0, nil, 0, 0)
 		for i := range rows {

@@ -26,11 +26,11 @@ func TestSumProductsLayout(t *testing.T) {
 }
 
 // TestSumProducts compares sums of products with float64, at widths with and without whole panels,
-// and checks that the elements around the sum do not change.
+// and AVX-512's with AVX2's, bit for bit, and checks that the elements around the sum do not change.
 func TestSumProducts(t *testing.T) {
 	forEachPath[float32](t, func(t *testing.T, p path) {
 		rng := rand.New(rand.NewSource(1))
-		for _, n := range []int{1, 7, 8, 31, 32, 75, 256} {
+		for _, n := range []int{1, 7, 8, 15, 16, 17, 31, 32, 33, 48, 63, 64, 75, 256} {
 			for rows := range 6 {
 				as, bs := n+rng.Intn(9), n*rng.Intn(2)
 				a, b := floats32(rng, 6*as+n), floats32(rng, 6*bs+n)
@@ -45,7 +45,18 @@ func TestSumProducts(t *testing.T) {
 							want[j] += float64(a[i*as+j]) * float64(b[i*bs+j])
 						}
 					}
+					narrow := append([]float32(nil), space...)
+					if p == avx512 {
+						other := addend
+						if addend != nil && &addend[0] == &space[1] {
+							other = narrow[1 : n+1]
+						}
+						sumProducts(avx2, narrow[1:n+1], other, a, as, b, bs, rows)
+					}
 					sumProducts(p, space[1:n+1], addend, a, as, b, bs, rows)
+					if p == avx512 {
+						assert.Equal(t, narrow, space, fmt.Sprint(n, rows, addend == nil))
+					}
 					for j, v := range want {
 						assert.InDelta(t, v, space[1+j], 1e-6*(1+math.Abs(v)), fmt.Sprint(n, rows, addend == nil))
 					}

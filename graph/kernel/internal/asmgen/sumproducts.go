@@ -14,14 +14,8 @@ type sumProducts struct{ isa }
 // package kernel compares them with the struct.
 var sumProductsFields = []string{"out", "addend", "a", "as", "b", "bs", "rows", "n"}
 
-// sumProducts lists the kernels of an instruction set. They exist only for AVX2, since longer
-// vectors would load the same number of bytes.
-func (s isa) sumProducts() []sumProducts {
-	if s.Masks {
-		return nil
-	}
-	return []sumProducts{{s}}
-}
+// sumProducts lists the kernels of an instruction set.
+func (s isa) sumProducts() []sumProducts { return []sumProducts{{s}} }
 
 func (k sumProducts) name() string { return k.isa.Name + "SumProducts" }
 
@@ -50,9 +44,23 @@ func (k sumProducts) emit(w *asm.Writer) {
 	w.Op("SHLQ", "$2", regXS)
 	wide := sumProductsVectors * k.Lanes
 	walk(w, "panel", regElems, wide, func() { k.emitPanel(w, "panel", sumProductsVectors, false) }, func() {
-		setMask(w, regElems, "")
+		k.emitMask(w)
 		k.emitPanel(w, "rest", 1, true)
 	})
+}
+
+// emitMask selects the elements left; up to 63 are, of which a vector takes the first ones.
+func (k sumProducts) emitMask(w *asm.Writer) {
+	if !k.Masks {
+		setMask(w, regElems, "")
+		return
+	}
+	w.List(`
+		MOVQ $1, R10
+		SHLQ CX, R10
+		DECQ R10
+		KMOVW R10, mask
+	`, asm.Names{"mask": w.Mask()})
 }
 
 // emitPanel computes vecs vectors of the sum and advances to the next panel.
