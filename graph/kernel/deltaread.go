@@ -161,7 +161,7 @@ func (t *deltaReadTask[T]) together(i, hi int) int {
 	return tokensThatSeeAll(i, min(t.d.tokensOf(), hi-i), t.starts, t.d)
 }
 
-// tokensThatSeeAll returns how many tokens from i on, at most most, lie in one row and see all lags;
+// tokensThatSeeAll returns how many tokens from i on lie in one row and see all lags: at most most,
 // at least 1.
 func tokensThatSeeAll(i, most int, starts []int32, d DeltaReadParams) int {
 	most = min(most, d.Seq-i%d.Seq)
@@ -282,8 +282,8 @@ func (t *deltaReadGradTask[T]) piece(sum []T, i, end int) {
 }
 
 // deltaReadTokens is the largest number of tokens whose terms of dW are added together: what they
-// read and write for a row of the stream stays in the first-level cache. They see all lags, or there
-// is one.
+// read and write for a row of the stream stays in the first-level cache. They see all lags, unless
+// there is only one.
 const deltaReadTokens = 8
 
 // seen returns the number of tokens from i on and below hi that make a block: tokens of one row

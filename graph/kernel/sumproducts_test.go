@@ -26,7 +26,7 @@ func TestSumProductsLayout(t *testing.T) {
 }
 
 // TestSumProducts compares sums of products with float64, at widths with and without whole panels,
-// and AVX-512's with AVX2's, bit for bit, and checks that the elements around the sum do not change.
+// and AVX-512's with AVX2's, bit for bit. It checks that the elements around the sum do not change.
 func TestSumProducts(t *testing.T) {
 	forEachPath[float32](t, func(t *testing.T, p path) {
 		rng := rand.New(rand.NewSource(1))
