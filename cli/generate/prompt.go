@@ -92,7 +92,7 @@ func (p *prompt) readOne(ctx context.Context, out commandline.Output, spells boo
 	ask := func() {
 		out.Note("reading the prompt from standard input, up to its end (-prompt TEXT gives it in the call)")
 	}
-	stdin := p.stdin // an interrupted command leaves its reader behind, which must not read p
+	stdin := p.stdin // the reader goes on after an interrupt, when p is no longer its command's
 	text, err := readText(ctx, "standard input", func() (io.ReadCloser, error) { return io.NopCloser(stdin), nil }, ask)
 	return text, nil, err
 }
