@@ -32,14 +32,15 @@ func TestHostileTemplates(t *testing.T) {
 		return r.Render(t.Context(), Request{Template: template, Messages: json.RawMessage(`[{"role": "user", "content": "hi"}]`), Now: now})
 	}
 	for template, want := range map[string]string{
-		`{% for a in range(1000000000) %}{% for b in range(1000000000) %}{% endfor %}{% endfor %}`:                   "want a text within 1s",
-		`{% set x = namespace(v='aaaaaaaaaaaaaaaa') %}{% for a in range(60) %}{% set x.v = x.v + x.v %}{% endfor %}`: "want (at most 256 MiB of memory|a text within 1s)",
-		`{% for a in range(1100000) %}a{% endfor %}`:                                                                 "want (at most 1048576 bytes of text|a text within 1s)",
-		`{% macro m(n) %}{{ m(n + 1) }}{% endmacro %}{{ m(0) }}`:                                                     "its process ended without an answer|want a text within 1s",
-		`{% include "/etc/passwd" %}`:                                                                                "a chat template stands alone",
-		`{% extends "/etc/passwd" %}`:                                                                                "a chat template stands alone",
-		`{% import "/etc/passwd" as p %}`:                                                                            "a chat template stands alone",
-		`{{ raise_exception('no ' ~ messages[0].role) }}`:                                                            "no user",
+		`{% for a in range(999) %}{% for b in range(999) %}{% for c in range(999) %}{% endfor %}{% endfor %}{% endfor %}`: "want a text within 1s",
+		`{% for a in range(1000000000) %}{% endfor %}`:                                                                    "want (at most 256 MiB of memory|a text within 1s)", // gonja keeps the whole range
+		`{% set x = namespace(v='aaaaaaaaaaaaaaaa') %}{% for a in range(60) %}{% set x.v = x.v + x.v %}{% endfor %}`:      "want (at most 256 MiB of memory|a text within 1s)",
+		`{% for a in range(1100000) %}a{% endfor %}`:                                                                      "want (at most 1048576 bytes of text|a text within 1s)",
+		`{% macro m(n) %}{{ m(n + 1) }}{% endmacro %}{{ m(0) }}`:                                                          "its process ended without an answer|want a text within 1s",
+		`{% include "/etc/passwd" %}`:                                                                                     "a chat template stands alone",
+		`{% extends "/etc/passwd" %}`:                                                                                     "a chat template stands alone",
+		`{% import "/etc/passwd" as p %}`:                                                                                 "a chat template stands alone",
+		`{{ raise_exception('no ' ~ messages[0].role) }}`:                                                                 "no user",
 		`{% if %}`:                         "chat template: ",
 		strings.Repeat("a", MaxTemplate+1): "want at most 65536 bytes, got 65537",
 	} {
