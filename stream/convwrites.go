@@ -69,21 +69,23 @@ func (c ConvWrites) Check() error {
 // has tells whether something is convolved.
 func (c ConvWrites) has(what string) bool { return slices.Contains(c.At, what) }
 
-// Cost counts the filters of one sublayer; the backward pass keeps what each filter reads.
-func (c ConvWrites) Cost(at Sublayer, s WriteSizes) (cost layers.Cost) {
-	of := func(width int) layers.Cost {
-		k, w := float64(c.Taps), float64(width)
-		return layers.Cost{Parameters: k * w, FLOPs: 2 * k * w, Activations: w}
-	}
+// Cost counts the filters of one sublayer; the backward pass keeps what each filter reads, and the
+// queries beside keys and values.
+func (c ConvWrites) Cost(at Sublayer, s WriteSizes) layers.Cost {
+	width, kept := 0, 0
 	if c.has(string(at)) {
-		cost = of(s.Width)
+		width, kept = s.Width, s.Width
 	}
 	for _, part := range []string{convKeys, convValues} {
 		if at == Attention && c.has(part) {
-			cost = cost.Plus(of(s.KV))
+			width += s.KV
 		}
 	}
-	return cost
+	if width > kept {
+		kept += s.Queries + 2*s.KV
+	}
+	k, w := float64(c.Taps), float64(width)
+	return layers.Cost{Parameters: k * w, FLOPs: 2 * k * w, Activations: float64(kept)}
 }
 
 // New makes the filters of a site, [taps, entries], 0 at first: "conv", and of attention "k_conv"
@@ -111,29 +113,27 @@ type convWrites struct {
 
 // Written convolves y.
 func (w *convWrites) Written(y *gorgonia.Node, rows TokenRows) *gorgonia.Node {
-	return w.convolve(y, w.filter, rows)
+	return w.convolve(y, w.filter, 0, rows)
 }
 
-func (w *convWrites) convolve(x, filter *gorgonia.Node, rows TokenRows) *gorgonia.Node {
+// convolve convolves the entries of x from first on.
+func (w *convWrites) convolve(x, filter *gorgonia.Node, first int, rows TokenRows) *gorgonia.Node {
 	if filter == nil {
 		return x
 	}
-	return delta.Convolve(w.b, x, delta.ReadOptions{Seq: rows.Seq, Filter: filter, Starts: rows.Starts})
+	return delta.Convolve(w.b, x, delta.ReadOptions{Seq: rows.Seq, Filter: filter, Starts: rows.Starts, First: first})
 }
 
 // Heads convolves keys and values.
 func (w *convWrites) Heads(qkv *gorgonia.Node, rows TokenRows) *gorgonia.Node {
-	if w.keys == nil && w.values == nil {
-		return qkv
+	filter, first := w.keys, w.sizes.Queries
+	switch {
+	case w.keys == nil:
+		filter, first = w.values, first+w.sizes.KV
+	case w.values != nil:
+		filter = shape.Concat(w.b, w.keys, w.values) // [taps, 2 KV]
 	}
-	b, q, kv := w.b, w.sizes.Queries, w.sizes.KV
-	if qkv.Shape().Dims() > 2 {
-		qkv = shape.Reshape(b, qkv, q+2*kv)
-	}
-	part := func(first, end int, filter *gorgonia.Node) *gorgonia.Node {
-		return w.convolve(shape.Slice(b, qkv, first, end), filter, rows)
-	}
-	return shape.Concat(b, part(0, q, nil), part(q, q+kv, w.keys), part(q+kv, q+2*kv, w.values))
+	return w.convolve(qkv, filter, first, rows)
 }
 
 // Over returns the convolution.

@@ -115,11 +115,12 @@ DEVICE i64 carried_row(const CachedRow& row, int position, int back) {
 // delta_read computes u_t = sum over lags j from first to last, and rows c, of r[c] f[taps - 1 - j, c] x_(t-j)[c], elementwise,
 // with x [tokens, n, width], f [taps, n, width] or null (1), u [tokens, width]. Token t is number t mod seq of its row; positions
 // before starts[t] (null: 0) are left out. r may be null (1); residual adds 1 to the last tap of f. With `rows`, not null, what
-// is before a row's first token comes from carried
-// [cached rows, 2, back, n, width], where position p is in slot p mod back. Four columns a thread in blocks of 256.
+// is before a row's first token comes from carried [cached rows, 2, back, n, width], where position p is in slot p mod back.
+// Tokens of x and carried are x_pitch elements apart, those of u u_pitch. Four columns a thread in blocks of 256.
 template <typename A>
 DEVICE void delta_read(A* u, const A* x, const float* f, const float* r, const int* starts, int tokens, int seq, int n, int width,
-                       int taps, int first, int last, int residual, const A* carried, const CachedRow* rows, int back) {
+                       int taps, int first, int last, int residual, int x_pitch, int u_pitch, const A* carried,
+                       const CachedRow* rows, int back) {
   Quad q = quad_of(tokens, width);
   if (q.count <= 0) return;
   int number = static_cast<int>(q.row % seq), position = number;
@@ -128,8 +129,8 @@ DEVICE void delta_read(A* u, const A* x, const float* f, const float* r, const i
   last = min(last, position - (starts == nullptr ? 0 : starts[q.row]));
   float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f}, v[4], w[4] = {1.0f, 1.0f, 1.0f, 1.0f};
   for (int lag = first; lag <= last; lag++) {
-    const A* from = x + (q.row - lag) * n * width + q.column;
-    if (lag > number) from = carried + carried_row(stands, position - lag, back) * n * width + q.column;
+    const A* from = x + (q.row - lag) * x_pitch + q.column;
+    if (lag > number) from = carried + carried_row(stands, position - lag, back) * x_pitch + q.column;
     for (int c = 0; c < n; c++) {
       read4(from + static_cast<i64>(c) * width, q.count, v);
       if (f != nullptr) read4(f + (static_cast<i64>(taps - 1 - lag) * n + c) * width + q.column, q.count, w);
@@ -138,13 +139,14 @@ DEVICE void delta_read(A* u, const A* x, const float* f, const float* r, const i
       for (int k = 0; k < 4; k++) sum[k] += (factor * w[k] + own) * v[k];
     }
   }
-  write4(u + q.row * width + q.column, q.count, sum);
+  write4(u + q.row * u_pitch + q.column, q.count, sum);
 }
 
 #define DELTA_READ(name, A)                                                                                                   \
   KERNEL(256) name(A* u, const A* x, const float* f, const float* r, const int* starts, int tokens, int seq, int n, int width, \
-                   int taps, int first, int last, int residual, const A* carried, const CachedRow* rows, int back) {                         \
-    delta_read(u, x, f, r, starts, tokens, seq, n, width, taps, first, last, residual, carried, rows, back);                            \
+                   int taps, int first, int last, int residual, int x_pitch, int u_pitch, const A* carried,                   \
+                   const CachedRow* rows, int back) {                                                                         \
+    delta_read(u, x, f, r, starts, tokens, seq, n, width, taps, first, last, residual, x_pitch, u_pitch, carried, rows, back); \
   }
 
 DELTA_READ(delta_read_f32, float)
@@ -175,22 +177,23 @@ KERNEL(256) delta_carry_bf16(bf16* carried, const bf16* x, const CachedRow* rows
 }
 
 // delta_read_grad computes dx_t[c] = addend_t[c] + the sum over lags j of r[c] f[taps - 1 - j, c] du_(t+j), of the terms of
-// delta_read. addend may be null, or dx. Four columns a thread in blocks of 256.
+// delta_read. addend may be null, or dx. Tokens of dx and addend are x_pitch elements apart, those of du u_pitch. Four columns a
+// thread in blocks of 256.
 template <typename A>
 DEVICE void delta_read_grad(A* dx, const A* du, const float* f, const float* r, const int* starts, const A* addend, int tokens,
-                            int seq, int n, int width, int taps, int first, int last, int residual) {
+                            int seq, int n, int width, int taps, int first, int last, int residual, int x_pitch, int u_pitch) {
   Quad q = quad_of(tokens, width);
   if (q.count <= 0) return;
   int position = static_cast<int>(q.row % seq);
   last = min(last, seq - 1 - position);
   float v[4], w[4] = {1.0f, 1.0f, 1.0f, 1.0f};
   for (int c = 0; c < n; c++) {
-    i64 at = (q.row * n + c) * width + q.column;
+    i64 at = q.row * x_pitch + static_cast<i64>(c) * width + q.column;
     float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     if (addend != nullptr) read4(addend + at, q.count, sum);
     for (int lag = first; lag <= last; lag++) {
       if (starts != nullptr && starts[q.row + lag] > position) continue;
-      read4(du + (q.row + lag) * width + q.column, q.count, v);
+      read4(du + (q.row + lag) * u_pitch + q.column, q.count, v);
       if (f != nullptr) read4(f + (static_cast<i64>(taps - 1 - lag) * n + c) * width + q.column, q.count, w);
       float factor = r == nullptr ? 1.0f : r[c], own = residual && lag == 0 ? 1.0f : 0.0f;
 #pragma unroll
@@ -202,18 +205,19 @@ DEVICE void delta_read_grad(A* dx, const A* du, const float* f, const float* r, 
 
 #define DELTA_READ_GRAD(name, A)                                                                                             \
   KERNEL(256) name(A* dx, const A* du, const float* f, const float* r, const int* starts, const A* addend, int tokens, int seq, \
-                   int n, int width, int taps, int first, int last, int residual) {                                                        \
-    delta_read_grad(dx, du, f, r, starts, addend, tokens, seq, n, width, taps, first, last, residual);                                 \
+                   int n, int width, int taps, int first, int last, int residual, int x_pitch, int u_pitch) {                \
+    delta_read_grad(dx, du, f, r, starts, addend, tokens, seq, n, width, taps, first, last, residual, x_pitch, u_pitch);     \
   }
 
 DELTA_READ_GRAD(delta_read_grad_f32, float)
 DELTA_READ_GRAD(delta_read_grad_bf16, bf16)
 
 // delta_filter_grad leaves in partial [slabs, taps, n, width] the sums of du_t x_(t-j)[c] over the tokens of a slab, chunk of
-// them, 0 for lags that are no terms. blockIdx.y is the slab. Four columns a thread in blocks of 256.
+// them, 0 for lags that are no terms. blockIdx.y is the slab. Tokens of x are x_pitch elements apart, those of du u_pitch. Four
+// columns a thread in blocks of 256.
 template <typename A>
 DEVICE void delta_filter_grad(float* partial, const A* du, const A* x, const int* starts, int tokens, int seq, int n, int width,
-                              int taps, int first, int last, int chunk) {
+                              int taps, int first, int last, int x_pitch, int u_pitch, int chunk) {
   Quad q = quad_of(taps * n, width);
   if (q.count <= 0) return;
   int lag = taps - 1 - static_cast<int>(q.row / n);
@@ -223,8 +227,8 @@ DEVICE void delta_filter_grad(float* partial, const A* du, const A* x, const int
     int end = min(tokens, static_cast<int>(blockIdx.y + 1) * chunk);
     for (int t = blockIdx.y * chunk; t < end; t++) {
       if (t % seq - (starts == nullptr ? 0 : starts[t]) < lag) continue;
-      read4(du + static_cast<i64>(t) * width + q.column, q.count, d);
-      read4(x + (static_cast<i64>(t - lag) * n + c) * width + q.column, q.count, v);
+      read4(du + static_cast<i64>(t) * u_pitch + q.column, q.count, d);
+      read4(x + static_cast<i64>(t - lag) * x_pitch + c * width + q.column, q.count, v);
 #pragma unroll
       for (int k = 0; k < 4; k++) sum[k] += d[k] * v[k];
     }
@@ -234,8 +238,8 @@ DEVICE void delta_filter_grad(float* partial, const A* du, const A* x, const int
 
 #define DELTA_FILTER_GRAD(name, A)                                                                                       \
   KERNEL(256) name(float* partial, const A* du, const A* x, const int* starts, int tokens, int seq, int n, int width,    \
-                   int taps, int first, int last, int chunk) {                                                           \
-    delta_filter_grad(partial, du, x, starts, tokens, seq, n, width, taps, first, last, chunk);                          \
+                   int taps, int first, int last, int x_pitch, int u_pitch, int chunk) {                                 \
+    delta_filter_grad(partial, du, x, starts, tokens, seq, n, width, taps, first, last, x_pitch, u_pitch, chunk);        \
   }
 
 DELTA_FILTER_GRAD(delta_filter_grad_f32, float)

@@ -8,9 +8,40 @@ type DeltaReadParams struct {
 	Taps              int  // taps of the filter, 1 without one
 	FirstLag, LastLag int  // the terms with these lags and those between are summed
 	Residual          bool // 1 is added to the filter at the token's own position
+
+	// With Width > 0, N is 1, and x and u have Width entries a token. The D from First on are read,
+	// the others copied.
+	First, Width int
 }
 
 func (d DeltaReadParams) stream() int { return d.N * d.D }
+
+// Pitches returns the distances between tokens of x, between rows of x, a token's or of N = 1 those
+// of consecutive tokens, and between tokens of u.
+func (d DeltaReadParams) Pitches() (token, row, result int) {
+	if d.Width > 0 {
+		return d.Width, d.Width, d.Width
+	}
+	return d.stream(), d.D, d.D
+}
+
+// xFrom returns what is read of x, from token i on.
+func xFrom[T Float](x []T, i int, d DeltaReadParams) []T {
+	token, _, _ := d.Pitches()
+	return x[i*token+d.First:]
+}
+
+// uFrom returns what is computed of u, from token i on.
+func uFrom[T Float](u []T, i int, d DeltaReadParams) []T {
+	_, _, result := d.Pitches()
+	return u[i*result+d.First:]
+}
+
+// copyOthers copies the entries of a token of Width entries that are not read.
+func copyOthers[T Float](u, x []T, d DeltaReadParams) {
+	copy(u[:d.First], x)
+	copy(u[d.First+d.D:], x[d.First+d.D:])
+}
 
 // filter returns the number of the filter's entries.
 func (d DeltaReadParams) filter() int { return d.Taps * d.stream() }
@@ -96,7 +127,7 @@ const deltaTile = 2048
 
 // tokensOf returns the number of tokens of such a block; 1: there are none.
 func (d DeltaReadParams) tokensOf() int {
-	if n := deltaTile / d.D; d.N == 1 && n > 2 {
+	if n := deltaTile / d.D; d.N == 1 && d.Width == 0 && n > 2 {
 		return n
 	}
 	return 1
@@ -126,9 +157,10 @@ type deltaReadTask[T Float] struct {
 }
 
 func (t *deltaReadTask[T]) Part(_, lo, hi int) {
-	ahead := tokensAhead[T](t.d.stream())
+	pitch, _, _ := t.d.Pitches()
+	ahead := tokensAhead[T](pitch)
 	for i := lo; i < hi; i++ {
-		prefetchToken(t.x, i+ahead, t.d.stream())
+		prefetchToken(t.x, i+ahead, pitch)
 		if n := t.together(i, hi); n > 1 {
 			t.block(i, n)
 			i += n - 1
@@ -138,14 +170,17 @@ func (t *deltaReadTask[T]) Part(_, lo, hi int) {
 		position := first + i%d.Seq
 		last := min(d.LastLag, position-startOf(t.starts, i))
 		here := min(last, position-first) // the last lag whose token is in x
-		u := rowOf(t.u, i, d.D)
+		u := uFrom(t.u, i, d)[:d.D]
+		if d.Width > 0 {
+			copyOthers(rowOf(t.u, i, d.Width), rowOf(t.x, i, d.Width), d)
+		}
 		var sum []T
 		for lag := last; lag > here && lag >= d.FirstLag; lag-- {
 			t.add(u, sum, t.stream(i, lag), lag, lag)
 			sum = u
 		}
 		if lags := here - d.FirstLag + 1; lags > 0 {
-			t.add(u, sum, t.x[(i-here)*d.stream():], here, d.FirstLag)
+			t.add(u, sum, xFrom(t.x, i-here, d), here, d.FirstLag)
 		} else if sum == nil {
 			clear(u)
 		}
@@ -184,7 +219,8 @@ func (t *deltaReadTask[T]) block(i, n int) {
 // each other in x.
 func (t *deltaReadTask[T]) add(u, sum, x []T, from, to int) {
 	d := t.d
-	sumProducts(t.path, u, sum, t.weights[d.weights(from):], d.D, x, d.D, (from-to+1)*d.N)
+	_, row, _ := d.Pitches()
+	sumProducts(t.path, u, sum, t.weights[d.weights(from):], d.D, x, row, (from-to+1)*d.N)
 }
 
 // past returns the position of the first token in token i's row.
@@ -195,11 +231,10 @@ func (t *deltaReadTask[T]) past(i int) int {
 	return int(t.rows[i/t.d.Seq].Past)
 }
 
-// stream returns the stored stream [N, D] of the position that is lag before token i's; it came
-// before x.
+// stream returns what is read of the stored token that is lag before token i; it came before x.
 func (t *deltaReadTask[T]) stream(i, lag int) []T {
 	row := t.rows[i/t.d.Seq]
-	return t.carried.at(row, int(row.Past)+i%t.d.Seq-lag)
+	return t.carried.at(row, int(row.Past)+i%t.d.Seq-lag)[t.d.First:]
 }
 
 // startOf returns the first position that token i sees.
@@ -211,7 +246,8 @@ func startOf(starts []int32, i int) int {
 }
 
 // DeltaReadGrads holds the slices for the gradients: X [T, N, D], to which Addend is added unless
-// it is nil, Filter [Taps, N, D] and R [N], nil if they are not wanted.
+// it is nil, as it has to be with DeltaReadParams.Width, Filter [Taps, N, D] and R [N], nil if they
+// are not wanted.
 type DeltaReadGrads[T Float] struct {
 	X, Addend, Filter, R []T
 	AddToFilter, AddToR  bool // add to what the slices hold
@@ -223,7 +259,7 @@ type DeltaReadGrads[T Float] struct {
 //	dX_t[c] = sum over lags j of W[Taps-1-j, c] ⊙ du_(t+j) + Addend_t[c]
 //	dW[Taps-1-j, c] = sum over t of du_t ⊙ X_(t-j)[c];   df[j, c] = r[c] dW[j, c];   dr[c] = sum over j of dW[j, c] . f[j, c]
 //
-// over the terms that Forward sums. dX may be Addend.
+// over the terms that Forward sums. dX may be Addend or, with N = 1, du.
 func (k *DeltaRead[T]) Backward(p *Pool, grads DeltaReadGrads[T], du, x, filter, r []T, starts []int32, d DeltaReadParams) {
 	t := &k.backward
 	t.d, t.path, t.grads = d, pathOf[T](k.path), grads
@@ -233,6 +269,7 @@ func (k *DeltaRead[T]) Backward(p *Pool, grads DeltaReadGrads[T], du, x, filter,
 	wanted := grads.Filter != nil || grads.R != nil
 	t.sums.set(p, t.path, choose(wanted, d.filter(), 0))
 	t.tokens = pieces{d.Tokens, pieceTokens}
+	t.prepareInPlace(p)
 	p.Do(t.tokens.number(), t)
 	if wanted {
 		t.collect(t.sums.total(p), filter, r)
@@ -248,37 +285,93 @@ type deltaReadGradTask[T Float] struct {
 	sums           treeSums[T] // of dW; empty if it is not wanted
 	d              DeltaReadParams
 	path           path
+	inPlace        deltaReadInPlace[T]
+}
+
+// deltaReadInPlace lets dX take the place of du: a piece's last tokens, which read what the next
+// piece replaces, are computed before all others.
+type deltaReadInPlace[T Float] struct {
+	tails []T // dX of each piece's last LastLag tokens, [pieces, LastLag, entries of a token]
+	du    []T // a copy of du if LastLag is too long for tails
+	on    bool
+	first bool // tails are being computed
+}
+
+// prepareInPlace computes the tails, or copies du, if dX takes its place.
+func (t *deltaReadGradTask[T]) prepareInPlace(p *Pool) {
+	in := &t.inPlace
+	in.on = len(t.du) > 0 && &t.du[0] == &t.grads.X[0]
+	if in.on && t.d.LastLag >= t.tokens.size {
+		in.du = grow(in.du, len(t.du))
+		copy(in.du, t.du)
+		t.du, in.on = in.du, false
+	}
+	if in.on {
+		_, _, width := t.d.Pitches()
+		in.tails = grow(in.tails, t.tokens.number()*t.d.LastLag*width)
+		in.first = true
+		p.Do(t.tokens.number(), t)
+		in.first = false
+	}
+}
+
+// tail returns the first token of a piece's tail and the dX that was computed for it; without tails
+// the piece's end.
+func (t *deltaReadGradTask[T]) tail(first, end int) (token int, dx []T) {
+	if !t.inPlace.on {
+		return end, nil
+	}
+	_, _, width := t.d.Pitches()
+	token = max(first, end-t.d.LastLag)
+	size := t.d.LastLag * width
+	return token, t.inPlace.tails[first/t.tokens.size*size:][:(end-token)*width]
 }
 
 // Part computes the pieces [lo, hi).
 func (t *deltaReadGradTask[T]) Part(worker, lo, hi int) {
+	if t.inPlace.first {
+		t.tokens.each(lo, hi, t.computeTail)
+		return
+	}
 	sum := t.sums.begin(worker)
 	t.tokens.each(lo, hi, func(first, end int) { t.piece(sum.block, first, end) }, sum)
 }
 
+// computeTail computes dX of the last of the tokens [first, end).
+func (t *deltaReadGradTask[T]) computeTail(first, end int) {
+	_, _, width := t.d.Pitches()
+	token, dx := t.tail(first, end)
+	for i := range end - token {
+		t.stream(rowOf(dx, i, width), token+i)
+	}
+}
+
 // piece computes dX of the tokens [i, end) and adds their terms of dW to sum.
 func (t *deltaReadGradTask[T]) piece(sum []T, i, end int) {
-	ahead := tokensAhead[T](t.d.stream())
+	pitch, _, _ := t.d.Pitches()
+	ahead := tokensAhead[T](pitch)
+	tail, computed := t.tail(i, end)
 	for i < end {
 		tokens := tokensThatSeeAll(i, min(deltaReadTokens, end-i), t.starts, t.d)
 		for j := i; j < i+tokens; j++ {
-			prefetchToken(t.x, j+ahead, t.d.stream())
-			prefetchToken(t.grads.X, j+ahead, t.d.stream())
-		}
-		for j := i; j < i+tokens; {
-			n := t.seen(j, i+tokens)
-			if n > 1 {
-				t.block(j, n)
-			} else {
-				t.stream(j)
-			}
-			j += n
+			prefetchToken(t.x, j+ahead, pitch)
+			prefetchToken(t.grads.X, j+ahead, pitch)
 		}
 		if sum != nil {
 			t.products(sum, i, tokens)
 		}
+		for j, last := i, min(i+tokens, tail); j < last; {
+			n := t.seen(j, last)
+			if n > 1 {
+				t.block(j, n)
+			} else {
+				t.stream(rowOf(t.grads.X, j, pitch), j)
+			}
+			j += n
+		}
 		i += tokens
 	}
+	copy(t.grads.X[tail*pitch:], computed)
 }
 
 // deltaReadTokens is the largest number of tokens whose terms of dW are added together: what they
@@ -315,10 +408,14 @@ func (t *deltaReadGradTask[T]) block(i, n int) {
 	sumProducts(t.path, dx, addend, t.tile[d.FirstLag*width:], width, t.du[(i+d.FirstLag)*d.D:], d.D, d.LastLag-d.FirstLag+1)
 }
 
-// stream computes dX of token i from the later tokens that see it, in runs of consecutive lags.
-func (t *deltaReadGradTask[T]) stream(i int) {
+// stream computes dX of token i, all its entries, from the later tokens that see it, in runs of
+// consecutive lags.
+func (t *deltaReadGradTask[T]) stream(dx []T, i int) {
 	d, position := t.d, i%t.d.Seq
-	dx, sum := rowOf(t.grads.X, i, d.stream()), rowOf(t.grads.Addend, i, d.stream())
+	if d.Width > 0 {
+		copyOthers(dx, rowOf(t.du, i, d.Width), d)
+	}
+	dx, sum := dx[d.First:][:d.stream()], rowOf(t.grads.Addend, i, d.stream())
 	limit := min(d.LastLag, d.Seq-1-position)
 	sees := func(lag int) bool { return lag <= limit && startOf(t.starts, i+lag) <= position }
 	for lag := d.FirstLag; lag <= limit; lag++ {
@@ -337,9 +434,10 @@ func (t *deltaReadGradTask[T]) stream(i int) {
 // addTerms computes dx = sum + token i's terms with lags lags, beginning with lag first.
 func (t *deltaReadGradTask[T]) addTerms(dx, sum []T, i, first, lags int) {
 	d := t.d
-	w, du := t.weights[first*d.stream():], t.du[(i+first)*d.D:]
+	w, du := t.weights[first*d.stream():], uFrom(t.du, i+first, d)
+	_, _, result := d.Pitches()
 	for c := range d.N {
-		sumProducts(t.path, rowOf(dx, c, d.D), rowOf(sum, c, d.D), w[c*d.D:], d.stream(), du, d.D, lags)
+		sumProducts(t.path, rowOf(dx, c, d.D), rowOf(sum, c, d.D), w[c*d.D:], d.stream(), du, result, lags)
 	}
 }
 
@@ -347,10 +445,11 @@ func (t *deltaReadGradTask[T]) addTerms(dx, sum []T, i, first, lags int) {
 // see all lags.
 func (t *deltaReadGradTask[T]) products(sum []T, i, tokens int) {
 	d := t.d
+	token, _, result := d.Pitches()
 	for c := range d.N {
 		for lag := d.FirstLag; lag <= min(d.LastLag, i%d.Seq-startOf(t.starts, i)); lag++ {
 			dw := rowOf(sum[d.weights(lag):], c, d.D)
-			sumProducts(t.path, dw, dw, t.du[i*d.D:], d.D, t.x[((i-lag)*d.N+c)*d.D:], d.stream(), tokens)
+			sumProducts(t.path, dw, dw, uFrom(t.du, i, d), result, xFrom(t.x, i-lag, d)[c*d.D:], token, tokens)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (t *sumProductsTile[T]) float32() *sumProductsTile[float32] {
 //	out = addend + sum over i < rows of a[i] ⊙ b[i]
 //
 // element by element, in the order of i; row i of a (b) begins at i*as (i*bs). addend may be nil,
-// or out.
+// or out, and b's first row may be out.
 func sumProducts[T Float](p path, out, addend, a []T, as int, b []T, bs, rows int) {
 	n := len(out)
 	switch {
@@ -39,9 +39,15 @@ func sumProducts[T Float](p path, out, addend, a []T, as int, b []T, bs, rows in
 		}
 		t.runFast(p)
 	default:
-		sumProducts(portable, out, addend, nil, 0, nil, 0, 0)
-		for i := range rows {
-			addProducts(portable, out, a[i*as:][:n], b[i*bs:][:n])
+		for j := range out {
+			var sum T
+			if addend != nil {
+				sum = addend[j]
+			}
+			for i := range rows {
+				sum += a[i*as+j] * b[i*bs+j]
+			}
+			out[j] = sum
 		}
 	}
 }

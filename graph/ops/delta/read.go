@@ -26,6 +26,7 @@ type ReadOptions struct {
 	Filter *gorgonia.Node // [taps, n, D], the last tap a token's own position; nil: none
 	Starts *gorgonia.Node // Int32, T entries: index in the row of the first position that a token sees; nil: 0
 	Part   Positions      // which terms to sum: the Reads of OwnPosition and EarlierPositions add up to the whole
+	First  int            // of a convolution: a token's first entry that is convolved
 }
 
 // read reduces the rows of a stream to one. Inputs: x, r, and the filter and the starts if there
@@ -36,6 +37,7 @@ type read struct {
 	filter, starts int // the numbers of the inputs, -1 for one that is missing
 	cache          *graph.CacheLayer
 	convolution    bool
+	first          int // of a convolution
 }
 
 // row returns the number of the input r, -1 in a convolution.
@@ -53,10 +55,11 @@ func (k read) row() int {
 //	y_t = x_t + sum over lags j of f[taps-1-j] ⊙ x_(t-j)
 //
 // where positions before a row's first token count as zero, as do those before the token's document
-// with Starts. x, y [T, ...]; f, o.Filter, [taps, entries of a token], the last tap a token's own
-// position. With a Cache in the builder's options, the tokens follow those of earlier runs.
+// with Starts. x, y [T, ...]; f, o.Filter, [taps, entries], the last tap a token's own position. A
+// token's entries before o.First, and those after the filter's, are copied. With a Cache in the
+// builder's options, the tokens follow those of earlier runs.
 func Convolve(b *graph.Builder, x *gorgonia.Node, o ReadOptions) *gorgonia.Node {
-	return apply(b, read{seq: o.Seq, filter: 1, starts: -1, convolution: true}, o, x, o.Filter)
+	return apply(b, read{seq: o.Seq, filter: 1, starts: -1, convolution: true, first: o.First}, o, x, o.Filter)
 }
 
 // Read reduces the n rows of a stream to one by a weighted sum, after a causal convolution over
@@ -102,14 +105,14 @@ func (k read) name() string {
 
 func (k read) String() string {
 	if k.convolution {
-		return fmt.Sprintf("Convolve(seq=%d, masked=%t)", k.seq, k.starts > 0)
+		return fmt.Sprintf("Convolve(seq=%d, masked=%t, first=%d)", k.seq, k.starts > 0, k.first)
 	}
 	return fmt.Sprintf("DeltaRead(seq=%d, filter=%t, masked=%t, part=%d)", k.seq, k.filter > 0, k.starts > 0, k.part)
 }
 
 func (k read) FLOPs(c graph.Cost) int {
 	p := k.paramsOf(c)
-	return 2 * (p.LastLag - p.FirstLag + 1) * c.Signature(0).Size()
+	return 2 * (p.LastLag - p.FirstLag + 1) * p.Tokens * p.N * p.D
 }
 
 // ReadsInts returns true for the starts.
@@ -142,8 +145,9 @@ func (k read) inferConvolution(in []graph.Signature) (graph.Signature, error) {
 	switch {
 	case x.Shape.Dims() < 2 || k.seq < 1 || x.Leading()%k.seq != 0:
 		return graph.Signature{}, errors.Errorf("x: want shape [tokens, ...] with a multiple of seq %d tokens, got %v", k.seq, x.Shape)
-	case f.Dims() != 2 || f[0] < 1 || f[1] != x.Width():
-		return graph.Signature{}, errors.Errorf("filter: want shape [taps, %d] for x %v, got %v", x.Width(), x.Shape, f)
+	case f.Dims() != 2 || f[0] < 1 || f[1] < 1 || k.first < 0 || k.first+f[1] > x.Width():
+		return graph.Signature{}, errors.Errorf("filter: want shape [taps, 1 to %d] for entries %d and on of x %v, got %v",
+			x.Width()-k.first, k.first, x.Shape, f)
 	}
 	return x, k.checkStarts(in)
 }
@@ -156,11 +160,15 @@ func (k read) checkStarts(in []graph.Signature) error {
 	return errors.Errorf("starts: want %d entries, one a token, got %d", in[0].Leading(), in[k.starts].Size())
 }
 
-// params returns the kernel's sizes for x and a filter with the given number of taps.
-func (k read) params(x graph.Signature, taps int) kernel.DeltaReadParams {
-	p := kernel.DeltaReadParams{Tokens: x.Leading(), Seq: k.seq, N: 1, D: x.Width(), Taps: taps, LastLag: taps - 1, Residual: k.convolution}
-	if !k.convolution {
+// params returns the kernel's sizes for x and a filter with the given number of taps and, in a
+// convolution, of entries.
+func (k read) params(x graph.Signature, taps, filters int) kernel.DeltaReadParams {
+	p := kernel.DeltaReadParams{Tokens: x.Leading(), Seq: k.seq, N: 1, D: filters, Taps: taps, LastLag: taps - 1, Residual: k.convolution, First: k.first}
+	switch {
+	case !k.convolution:
 		p.N, p.D = x.Shape[1], x.Shape[2]
+	case filters < x.Width():
+		p.Width = x.Width()
 	}
 	switch k.part {
 	case OwnPosition:
@@ -176,11 +184,12 @@ type signatures interface{ Signature(i int) graph.Signature }
 
 // paramsOf returns params for an op's inputs.
 func (k read) paramsOf(c signatures) kernel.DeltaReadParams {
-	taps := 1
+	taps, entries := 1, 0
 	if k.filter > 0 {
-		taps = c.Signature(k.filter).Leading()
+		f := c.Signature(k.filter)
+		taps, entries = f.Leading(), f.Width()
 	}
-	return k.params(c.Signature(0), taps)
+	return k.params(c.Signature(0), taps, entries)
 }
 
 func (k read) VJP(d *graph.Derivative) {
@@ -193,7 +202,13 @@ func (k read) VJP(d *graph.Derivative) {
 	for i := range d.Inputs() {
 		inputs = append(inputs, d.Input(i))
 	}
-	primary := d.MakeAccumulating(grad, append(inputs, d.Gradient())...)
+	inputs = append(inputs, d.Gradient())
+	var primary *gorgonia.Node
+	if k.paramsOf(d).Width > 0 {
+		primary = d.Make(0, grad, inputs...)
+	} else {
+		primary = d.MakeAccumulating(grad, inputs...)
+	}
 	if !k.convolution {
 		d.SetSecondary(1, primary, 0, "GradR of DeltaRead")
 	}
@@ -228,7 +243,9 @@ type readGrad struct {
 
 func (k readGrad) String() string { return "GradX of " + k.of.String() }
 
-func (k readGrad) InPlace(i int) bool { return i == k.gradient+1 }
+func (k readGrad) InPlace(i int) bool {
+	return i == k.gradient+1 || i == k.gradient && k.of.convolution
+}
 
 func (k readGrad) FLOPs(c graph.Cost) int {
 	return (1 + max(c.Secondary(0), c.Secondary(1))) * k.of.FLOPs(c)
