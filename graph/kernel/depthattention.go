@@ -15,11 +15,8 @@ func (d DepthAttentionParams) heads() int { return max(1, d.Heads) }
 // weights returns the number of weights: a token's lie in the order head, source.
 func (d DepthAttentionParams) weights() int { return d.heads() * d.Sources }
 
-// columns returns the columns of a head.
-func (d DepthAttentionParams) columns(head int) (from, to int) {
-	width := d.Width / d.heads()
-	return head * width, (head + 1) * width
-}
+// headWidth returns the number of a head's columns.
+func (d DepthAttentionParams) headWidth() int { return d.Width / d.heads() }
 
 func (d DepthAttentionParams) size() int { return d.Tokens * d.Width }
 
@@ -68,15 +65,15 @@ type depthForward[T Float] struct {
 }
 
 func (t *depthForward[T]) Part(worker, lo, hi int) {
+	heads, width := t.d.heads(), t.d.headWidth()
 	for token := lo; token < hi; token++ {
-		t.score(token, t.scores[worker][:t.d.heads()])
-		for head := range t.d.heads() {
-			from, to := t.d.columns(head)
-			weights := rowOf(t.weights, token*t.d.heads()+head, t.d.Sources)
+		t.score(token, t.scores[worker][:heads])
+		for part := token * heads; part < (token+1)*heads; part++ {
+			weights := rowOf(t.weights, part, t.d.Sources)
 			sum := softmaxExp(t.path, weights, softmaxMax(t.path, weights))
 			scaleTo(t.path, weights, weights, T(1/sum))
-			if row := token * t.d.Width; t.u != nil {
-				sumMultiples(t.path, t.u[row+from:row+to], weights, t.v, row+from, row+to)
+			if t.u != nil {
+				sumMultiples(t.path, rowOf(t.u, part, width), weights, t.v, part*width, (part+1)*width)
 			}
 		}
 	}
@@ -85,11 +82,12 @@ func (t *depthForward[T]) Part(worker, lo, hi int) {
 // score computes a token's r and scores.
 func (t *depthForward[T]) score(token int, dots []float64) {
 	weights, rstd := rowOf(t.weights, token, t.d.weights()), rowOf(t.rstd, token, t.d.Sources)
+	width := t.d.headWidth()
 	for i, v := range t.v {
 		row, squares := rowOf(v, token, t.d.Width), 0.0
 		for head := range dots {
-			from, to := t.d.columns(head)
-			own, dot := dotProducts(t.path, row[from:to], row[from:to], t.q[from:to])
+			part := rowOf(row, head, width)
+			own, dot := dotProducts(t.path, part, part, rowOf(t.q, head, width))
 			squares, dots[head] = squares+own, dot
 		}
 		r := 1 / math.Sqrt(squares/float64(t.d.Width)+t.d.Eps)
@@ -118,7 +116,7 @@ func (k *DepthAttention[T]) Backward(p *Pool, g DepthGradients[T], du, dweights,
 	t := &k.backward
 	t.g, t.du, t.dweights, t.weights, t.rstd, t.v, t.d, t.path = g, du, dweights, weights, rstd, v[:d.Sources], d, pathOf[T](k.path)
 	t.q = k.product(query, gain, d)
-	t.dots, t.rows = growRows(t.dots, p, 2*d.weights()), growRows(t.rows, p, d.Width)
+	t.dots = growRows(t.dots, p, 2*d.weights())
 	t.dq.set(p, t.path, d.Width)
 	t.tokens = pieces{d.Tokens, pieceTokens}
 	p.Do(t.tokens.number(), t)
@@ -135,7 +133,6 @@ type depthBackward[T Float] struct {
 	path                           path
 	tokens                         pieces
 	dots                           [][]float64 // [2, Heads, Sources] for each worker: da_i, q . v_i
-	rows                           [][]T       // [Width] for each worker
 	dq                             treeSums[T]
 }
 
@@ -143,78 +140,97 @@ func (t *depthBackward[T]) Part(worker, lo, hi int) {
 	dq := t.dq.begin(worker)
 	t.tokens.each(lo, hi, func(first, end int) {
 		for token := first; token < end; token++ {
-			t.token(token, t.dots[worker], t.rows[worker], dq)
+			t.token(token, t.dots[worker], dq)
 		}
 	}, dq)
 }
 
-func (t *depthBackward[T]) token(token int, dots []float64, scratch []T, dq *treeSum[T]) {
+func (t *depthBackward[T]) token(token int, dots []float64, dq *treeSum[T]) {
 	n, all := t.d.Sources, t.d.weights()
 	da, along := dots[:all], dots[all:2*all]
-	weights, rstd, du := rowOf(t.weights, token, all), rowOf(t.rstd, token, n), rowOf(t.du, token, t.d.Width)
-	for i, v := range t.v {
-		row := rowOf(v, token, t.d.Width)
-		for head := range t.d.heads() {
-			from, to := t.d.columns(head)
-			if at := head*n + i; du == nil {
-				da[at], along[at] = float64(t.dweights[token*all+at]), dotProduct(t.path, row[from:to], t.q[from:to])
-			} else {
-				da[at], along[at] = dotProducts(t.path, row[from:to], du[from:to], t.q[from:to])
-			}
-		}
-	}
+	x := depthToken[T]{weights: rowOf(t.weights, token, all), rstd: rowOf(t.rstd, token, n), c: da, along: along,
+		du: rowOf(t.du, token, t.d.Width)}
+	t.products(token, x)
 	for head := range t.d.heads() {
 		mean := 0.0
 		for at := head * n; at < (head+1)*n; at++ {
-			mean += float64(weights[at]) * da[at]
+			mean += float64(x.weights[at]) * da[at]
 		}
 		for at := head * n; at < (head+1)*n; at++ {
-			da[at] = float64(weights[at]) * (da[at] - mean) * float64(rstd[at-head*n]) // c_i
+			da[at] = float64(x.weights[at]) * (da[at] - mean) * float64(x.rstd[at-head*n]) // c_i
 		}
 	}
+	t.addQuery(token, x, dq)
+	for i := range t.v {
+		if t.g.V[i] != nil {
+			t.source(i, token, x)
+		}
+	}
+}
+
+// depthToken holds a token's weights, [Heads, Sources], as c and along, the q . v_i, its r
+// [Sources], and its du, nil if there is none.
+type depthToken[T Float] struct {
+	weights, rstd, du []T
+	c, along          []float64 // c holds da before
+}
+
+// products computes da and the q . v_i.
+func (t *depthBackward[T]) products(token int, x depthToken[T]) {
+	heads, width := t.d.heads(), t.d.headWidth()
 	for i, v := range t.v {
-		t.source(i, token, depthTerms[T]{weights: weights, c: da, along: along, r: float64(rstd[i])}, scratch, du, rowOf(v, token, t.d.Width), dq)
-	}
-}
-
-// depthTerms are a token's weights and coefficients, [Heads, Sources] each, and r of one source.
-type depthTerms[T Float] struct {
-	weights  []T
-	c, along []float64
-	r        float64
-}
-
-// source adds a token's part of dq, and computes its row of dv_i = addend + (a du + c q + own v_i),
-// own being -sum over heads of c r^2 (q . v_i) / Width. With an addend it uses scratch.
-func (t *depthBackward[T]) source(i, token int, x depthTerms[T], scratch, du, v []T, dq *treeSum[T]) {
-	own := 0.0
-	for head := range t.d.heads() {
-		from, to := t.d.columns(head)
-		at := head*t.d.Sources + i
-		addMultiple(t.path, dq.block[from:to], v[from:to], T(x.c[at]))
-		own += -x.c[at] * x.r * x.r * x.along[at] / float64(t.d.Width)
-	}
-	dq.added()
-	if t.g.V[i] == nil {
-		return
-	}
-	dv, addend := rowOf(t.g.V[i], token, t.d.Width), rowOf(t.g.Addends[i], token, t.d.Width)
-	to := dv
-	if addend != nil {
-		to = scratch
-	}
-	for head := range t.d.heads() {
-		from, end := t.d.columns(head)
-		at := head*t.d.Sources + i
-		if du != nil {
-			scaleTo(t.path, to[from:end], du[from:end], x.weights[at])
-		} else {
-			clear(to[from:end])
+		row := rowOf(v, token, t.d.Width)
+		for head := range heads {
+			part, q, at := rowOf(row, head, width), rowOf(t.q, head, width), head*t.d.Sources+i
+			if x.du == nil {
+				x.c[at], x.along[at] = float64(t.dweights[token*heads*t.d.Sources+at]), dotProduct(t.path, part, q)
+			} else {
+				x.c[at], x.along[at] = dotProducts(t.path, part, rowOf(x.du, head, width), q)
+			}
 		}
-		addTwoMultiples(t.path, to[from:end], t.q[from:end], v[from:end], T(x.c[at]), T(own))
 	}
-	if addend != nil {
-		setSum(t.path, dv, addend, scratch)
+}
+
+// addQuery adds a token's part of dq, the sources two at a time.
+func (t *depthBackward[T]) addQuery(token int, x depthToken[T], dq *treeSum[T]) {
+	heads, width, n := t.d.heads(), t.d.headWidth(), t.d.Sources
+	for i := 0; i < n; i += 2 {
+		for head := range heads {
+			sum, at, part := rowOf(dq.block, head, width), head*n+i, token*heads+head
+			if i+1 < n {
+				addTwoMultiples(t.path, sum, rowOf(t.v[i], part, width), rowOf(t.v[i+1], part, width), T(x.c[at]), T(x.c[at+1]))
+			} else {
+				addMultiple(t.path, sum, rowOf(t.v[i], part, width), T(x.c[at]))
+			}
+		}
+		dq.added()
+		dq.added()
+	}
+}
+
+// source computes a token's row of dv_i = addend + (a du + c q + own v_i), own being -sum over
+// heads of c r^2 (q . v_i) / Width.
+func (t *depthBackward[T]) source(i, token int, x depthToken[T]) {
+	heads, width, own, r := t.d.heads(), t.d.headWidth(), 0.0, float64(x.rstd[i])
+	for at := i; at < heads*t.d.Sources; at += t.d.Sources {
+		own += -x.c[at] * r * r * x.along[at] / float64(t.d.Width)
+	}
+	for head := range heads {
+		at, part := head*t.d.Sources+i, token*heads+head
+		dv, addend := rowOf(t.g.V[i], part, width), rowOf(t.g.Addends[i], part, width)
+		q, v, c := rowOf(t.q, head, width), rowOf(t.v[i], part, width), T(x.c[at])
+		switch {
+		case x.du == nil && addend == nil:
+			clear(dv)
+			addTwoMultiples(t.path, dv, q, v, c, T(own))
+		case x.du == nil:
+			addThreeMultiples(t.path, dv, addend, q, v, v, c, T(own), 0)
+		case addend == nil:
+			scaleTo(t.path, dv, rowOf(x.du, head, width), x.weights[at])
+			addTwoMultiples(t.path, dv, q, v, c, T(own))
+		default:
+			addThreeMultiples(t.path, dv, addend, rowOf(x.du, head, width), q, v, x.weights[at], c, T(own))
+		}
 	}
 }
 

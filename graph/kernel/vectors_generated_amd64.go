@@ -729,6 +729,29 @@ func avx512AddTwoMultiples(out *float32, x *float32, y *float32, n int, factor f
 //go:noescape
 func avx2AddTwoMultiples(out *float32, x *float32, y *float32, n int, factor float32, other float32)
 
+// addThreeMultiples computes out = w + (first * x + second * y + third * z).
+func addThreeMultiples[T Float](p path, out, w, x, y, z []T, first, second, third T) {
+	n := len(out)
+	w = w[:n]
+	x = x[:n]
+	y = y[:n]
+	z = z[:n]
+	switch p {
+	case avx512:
+		avx512AddThreeMultiples((*float32)(pointer(out)), (*float32)(pointer(w)), (*float32)(pointer(x)), (*float32)(pointer(y)), (*float32)(pointer(z)), n, float32(first), float32(second), float32(third))
+	case avx2:
+		avx2AddThreeMultiples((*float32)(pointer(out)), (*float32)(pointer(w)), (*float32)(pointer(x)), (*float32)(pointer(y)), (*float32)(pointer(z)), n, float32(first), float32(second), float32(third))
+	default:
+		addThreeMultiplesPortable(out, w, x, y, z, first, second, third)
+	}
+}
+
+//go:noescape
+func avx512AddThreeMultiples(out *float32, w *float32, x *float32, y *float32, z *float32, n int, first float32, second float32, third float32)
+
+//go:noescape
+func avx2AddThreeMultiples(out *float32, w *float32, x *float32, y *float32, z *float32, n int, first float32, second float32, third float32)
+
 // fastFlush computes total = total + block in float64, and block = 0.
 func fastFlush[T Float](p path, block []T, total []float64) {
 	n := len(block)

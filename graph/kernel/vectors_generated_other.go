@@ -85,6 +85,10 @@ func addTwoMultiples[T Float](p path, out, x, y []T, factor, other T) {
 	addTwoMultiplesPortable(out, x, y, factor, other)
 }
 
+func addThreeMultiples[T Float](p path, out, w, x, y, z []T, first, second, third T) {
+	addThreeMultiplesPortable(out, w, x, y, z, first, second, third)
+}
+
 func fastFlush[T Float](p path, block []T, total []float64) {}
 
 func addDoubles(p path, out, x []float64) { addDoublesPortable(out, x) }

@@ -40,6 +40,7 @@ var neonVectors = map[string]any{
 	"neonScale":               neonScale,
 	"neonAddMultiple":         neonAddMultiple,
 	"neonAddTwoMultiples":     neonAddTwoMultiples,
+	"neonAddThreeMultiples":   neonAddThreeMultiples,
 	"neonFlush":               neonFlush,
 	"neonAddDoubles":          neonAddDoubles,
 	"neonSigmoid":             neonSigmoid,

@@ -151,6 +151,23 @@ var elementwiseRoutines = []routine{
 		`,
 	},
 	{
+		signature: "AddThreeMultiples(out, w, x, y, z []T, first, second, third T)",
+		chooser:   "addThreeMultiples",
+		doc:       "out = w + (first * x + second * y + third * z).",
+		unroll:    4, scratch: "sum t",
+		work: `
+			load x, sum
+			VMULPS first, sum, sum
+			load y, t
+			VFMADD231PS second, t, sum
+			load z, t
+			VFMADD231PS third, t, sum
+			load w, t
+			VADDPS sum, t, sum
+			store sum, out
+		`,
+	},
+	{
 		signature: "Flush(block []T, total []float64)",
 		doc:       "total = total + block in float64, and block = 0.",
 		wide:      true, unroll: 4, scratch: "block total",
