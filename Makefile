@@ -71,8 +71,10 @@ reproduce-check: ## show five of them (wants the full history)
 
 .PHONY: fuzz
 TIME ?= 20s
-fuzz: ## fuzz every target for TIME, as in 10m or 10000000x, and print what each has run
-	@.ci/fuzz $(TIME)
+COUNT ?= 10000000
+JOBS ?= 1
+fuzz: ## fuzz every target for TIME, as in 10m, or COUNT inputs, whichever ends sooner, JOBS targets at a time; print what each has run
+	@.ci/fuzz $(TIME) $(COUNT) $(JOBS)
 
 .PHONY: experiments
 experiments: ## of the experiments that have been run: train what their logs do not have yet, and make their reports (docs/experiments.md)
