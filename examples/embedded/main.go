@@ -1,4 +1,4 @@
-// Command embedded completes Go code with a model of 2 MB that is inside the program: one
+// Command embedded completes Go code with a model of 1 MB that is inside the program: one
 // file to copy, which needs no network, no GPU and no other file.
 //
 //	go run ./examples/embedded 'if err != '
@@ -9,7 +9,7 @@
 // Go's words and habits, not what a program means. It was trained on one core by
 //
 //	GOMAXPROCS=1 go run ./cmd/train -config examples/embedded/model.yaml
-//	cp runs/model/checkpoints/step-00002500/model.safetensors examples/embedded/
+//	go run ./cmd/residua convert -checkpoint runs/model -format residua -type bf16 -replace -out examples/embedded/model.safetensors
 package main
 
 import (
