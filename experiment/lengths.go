@@ -107,15 +107,17 @@ func ratio(other curve, loss, tokens float64, inverse bool) string {
 	return fmt.Sprintf("%s%.2f", bound, factor)
 }
 
-// test asks whether the runs of Of end below those of Against, seed by seed.
+// test asks whether the runs of Of end below those of Against, seed by seed. A run that diverged
+// counts as worse than all others.
 func (l Lengths) test(of, against []Result) figure.Table {
-	t := figure.NewTable("Test: loss of the first minus the second, same seed; p of the sign-flip test that it is below 0", "lrrrr",
-		"", "pairs", "below 0", "difference (nats)", "p")
+	t := figure.NewTable("Test: loss of the first minus the second, same seed; p of the sign-flip test that it is below 0", "lrrrrr",
+		"", "pairs", "one or both diverged", "below 0", "difference of the others (nats)", "p")
 	first, second := ofLength(of, l.TestOf), ofLength(against, l.TestAgainst)
 	if first == nil || second == nil {
 		return t
 	}
-	differences := pairedDifferences(*second, *first)
+	finite := pairedDifferences(*second, *first)
+	differences := append(slices.Clone(finite), divergedDifferences(*second, *first, finite)...)
 	below := 0
 	for _, d := range differences {
 		if d < 0 {
@@ -123,8 +125,32 @@ func (l Lengths) test(of, against []Result) figure.Table {
 		}
 	}
 	t.Row(fmt.Sprintf("%s, %s tokens - %s, %s tokens", l.Of, figure.Thousands(l.TestOf), l.Against, figure.Thousands(l.TestAgainst)),
-		len(differences), below, estimate(differences, "%+.4f"), number(stats.SignFlip(differences), "%.3g"))
+		len(differences), len(differences)-len(finite), below, estimate(finite, "%+.4f"), number(stats.SignFlip(differences), "%.3g"))
 	return t
+}
+
+// divergedDifferences returns, for the seeds of which a run of a or b diverged, what stands for b's
+// loss minus that of a: more than all finite differences together, with the sign that says which
+// one diverged; 0 if both did.
+func divergedDifferences(a, b Result, finite []float64) (all []float64) {
+	most := 1.0
+	for _, d := range finite {
+		most += math.Abs(d)
+	}
+	for _, x := range a.runs {
+		for _, y := range b.runs {
+			switch lost, won := !y.Loss.Finite(), !x.Loss.Finite(); {
+			case x.Seed != y.Seed || !lost && !won:
+			case lost && won:
+				all = append(all, 0)
+			case lost:
+				all = append(all, most)
+			default:
+				all = append(all, -most)
+			}
+		}
+	}
+	return all
 }
 
 // ofLength returns the cell whose runs have the given tokens, rounded up to whole steps, or nil.

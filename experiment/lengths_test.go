@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,9 +66,34 @@ func TestLengths(t *testing.T) {
 		`\nb +1,024 +4\.0000 ± 0\.0000 +> 1\.00 +> 1\.00 to > 1\.00\n`, // a: 3 at 1,024, 2 at 4,096
 		`\nb +4,096 +3\.0000 ± 0\.1000 +4\.00 +> 4\.00 to 3\.48\n`,
 		`\nb +16,384 +2\.5000 ± 0\.0000 +8\.00 +8\.00 to 8\.00\n`,
-		`\na, 4,096 tokens - b, 16,384 tokens +2 +2 +-0\.5000 ± 0\.1000 +0\.25\n`,
+		`\na, 4,096 tokens - b, 16,384 tokens +2 +0 +2 +-0\.5000 ± 0\.1000 +0\.25\n`,
 	} {
 		assert.Regexp(t, want, text)
 	}
 	assert.Len(t, report.Picture.(figure.Lines).Series, 2)
+}
+
+// TestLengthsWithDivergedRuns: a diverged run counts as worse than all that did not.
+func TestLengthsWithDivergedRuns(t *testing.T) {
+	cell := func(losses ...float64) []Result {
+		c := Result{}
+		for seed, loss := range losses {
+			c.runs = append(c.runs, Record{Seed: uint64(seed), Tokens: 100, Loss: eval.Number(loss)})
+		}
+		return []Result{c}
+	}
+	nan := math.NaN()
+	l := Lengths{Of: "a", Against: "b", TestOf: 100, TestAgainst: 100}
+	for name, c := range map[string]struct {
+		of, against []Result
+		want        []string // pairs, diverged, below 0, p
+	}{
+		"none":      {cell(1, 1, 1), cell(2, 2, 3), []string{"3", "0", "3", "0.125"}},
+		"the first": {cell(1, 1, nan), cell(2, 2, 2), []string{"3", "1", "2", "0.625"}},
+		"the other": {cell(1, 1, 1), cell(2, nan, 2), []string{"3", "1", "3", "0.125"}},
+		"both":      {cell(1, nan, 1), cell(2, nan, 2), []string{"3", "1", "2", "0.25"}},
+	} {
+		row := l.test(c.of, c.against).Rows[0]
+		assert.Equal(t, c.want, []string{row[1], row[2], row[3], row[5]}, name)
+	}
 }

@@ -2,6 +2,7 @@ package shape
 
 import (
 	"fmt"
+	"hash/fnv"
 
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
@@ -26,7 +27,18 @@ func Constant(b *graph.Builder, near *gorgonia.Node, values []float64, axes ...i
 	return b.Apply(constant{values: values, shape: axes, device: new(graph.DeviceMemory)}, near)
 }
 
-func (k constant) String() string { return fmt.Sprintf("Constant %v %v", k.shape, k.values) }
+// String returns a name that differs where the values do: it lists a few, and a digest of more.
+func (k constant) String() string {
+	if len(k.values) <= listedValues {
+		return fmt.Sprintf("Constant %v %v", k.shape, k.values)
+	}
+	digest := fnv.New64a()
+	fmt.Fprint(digest, k.values)
+	return fmt.Sprintf("Constant %v %016x", k.shape, digest.Sum64())
+}
+
+// listedValues is the largest number of values that the name of a constant lists.
+const listedValues = 8
 
 func (constant) KeepsFloat32() bool { return true }
 
