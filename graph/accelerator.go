@@ -38,7 +38,9 @@ func (d Device) OnGPU() bool {
 	return ok
 }
 
-// onDevice tells whether b's ops run on an accelerator.
+// OnDevice tells whether the ops run on an accelerator.
+func (b *Builder) OnDevice() bool { return b.onDevice() }
+
 func (b *Builder) onDevice() bool { return b.options.Device.OnGPU() }
 
 // DeviceMemory is device memory that an op keeps from one run to the next, or hands to

@@ -19,7 +19,8 @@ type differentiator struct {
 
 	parameters map[*gorgonia.Node]bool
 	terms      map[*gorgonia.Node]gorgonia.Nodes
-	rebuild    *rebuilder // nil: no recomputation
+	held       map[*gorgonia.Node][]any // terms that are left to the op that makes the node
+	rebuild    *rebuilder               // nil: no recomputation
 }
 
 // differentiate returns the gradient node of each of b's parameters that is not Frozen.
@@ -56,7 +57,7 @@ func differentiateHooks(b *Builder, loss *gorgonia.Node) (gorgonia.Nodes, error)
 
 func newDifferentiator(b *Builder, loss *gorgonia.Node) *differentiator {
 	return &differentiator{b: b, order: ancestors(gorgonia.Nodes{loss}), terms: map[*gorgonia.Node]gorgonia.Nodes{},
-		useful: map[*gorgonia.Node]bool{}, parameters: map[*gorgonia.Node]bool{}}
+		held: map[*gorgonia.Node][]any{}, useful: map[*gorgonia.Node]bool{}, parameters: map[*gorgonia.Node]bool{}}
 }
 
 // walk visits the ancestors of the loss in reverse order.
@@ -227,6 +228,8 @@ func (d *differentiator) inputGradients(n, grad *gorgonia.Node) (gorgonia.Nodes,
 		inputs:          func(i int) *gorgonia.Node { return d.rebuild.node(inputs[i], n) },
 		output:          func() *gorgonia.Node { return d.rebuild.node(n, n) },
 		takeAccumulated: func(i int) *gorgonia.Node { return d.takeAccumulated(inputs[i]) },
+		hold:            func(i int, term any) bool { return d.hold(inputs[i], term) },
+		held:            d.held[n],
 		fusible:         func(i int) *gorgonia.Node { return d.fusible(inputs[i]) },
 		recomputed:      func(x *gorgonia.Node) *gorgonia.Node { return d.rebuild.node(x, n) },
 	}
@@ -243,6 +246,19 @@ func (d *differentiator) fusible(n *gorgonia.Node) *gorgonia.Node {
 		return nil
 	}
 	return n
+}
+
+// hold leaves a term of n's gradient to the op that makes n, if that op takes it.
+func (d *differentiator) hold(n *gorgonia.Node, term any) bool {
+	op := opOf(n)
+	if op == nil || len(d.terms[n]) == 0 {
+		return false
+	}
+	if k, ok := op.Primitive.(Holder); !ok || !k.Holds(d.held[n], term) {
+		return false
+	}
+	d.held[n] = append(d.held[n], term)
+	return true
 }
 
 // takeAccumulated returns the sum of n's gradient terms collected so far, and forgets the

@@ -205,6 +205,7 @@ func (op *Op) SymDiff(inputs gorgonia.Nodes, output, grad *gorgonia.Node) (gorgo
 		inputs:          func(i int) *gorgonia.Node { return inputs[i] },
 		output:          func() *gorgonia.Node { return output },
 		takeAccumulated: func(int) *gorgonia.Node { return nil },
+		hold:            func(int, any) bool { return false },
 		fusible:         func(int) *gorgonia.Node { return nil },
 		recomputed:      func(n *gorgonia.Node) *gorgonia.Node { return n },
 		grads:           make(gorgonia.Nodes, len(inputs)),

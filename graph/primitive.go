@@ -36,6 +36,11 @@ type (
 	// SecondaryInPlacer is a Primitive whose secondary number n may, in the same way, share the
 	// memory of input i.
 	SecondaryInPlacer interface{ SecondaryInPlace(n, i int) bool }
+	// Holder is a Primitive whose gradient also computes terms of its output's gradient that
+	// readers leave to it (Derivative.Hold). Holds tells whether it takes one more than those held.
+	Holder interface {
+		Holds(held []any, term any) bool
+	}
 	// Differentiable is a Primitive for which some float inputs have no gradient.
 	Differentiable interface{ Differentiable(i int) bool }
 	// Accumulator is a Primitive that can add to its output's old content instead of replacing it
@@ -97,6 +102,8 @@ type Derivative struct {
 	// These do the work of the methods of the same names; Program and gorgonia.Grad supply
 	// different ones.
 	takeAccumulated func(i int) *gorgonia.Node
+	hold            func(i int, term any) bool
+	held            []any
 	fusible         func(i int) *gorgonia.Node
 	recomputed      func(n *gorgonia.Node) *gorgonia.Node
 }
@@ -176,6 +183,14 @@ func (d *Derivative) SetScaled(i int, primary *gorgonia.Node, n int, name string
 // far, nil if none, and removes it from the sum. A Primitive that can add it to its own
 // gradient in the same pass then sets the sum of both.
 func (d *Derivative) TakeAccumulated(i int) *gorgonia.Node { return d.takeAccumulated(i) }
+
+// Hold leaves a term of input i's gradient to the Holder that makes the input, whose gradient then
+// computes it in its own pass. It returns false, and leaves nothing, unless such an op makes the
+// input, and the input has a gradient from its other readers.
+func (d *Derivative) Hold(i int, term any) bool { return d.hold(i, term) }
+
+// Held returns the terms that the output's readers have left.
+func (d *Derivative) Held() []any { return d.held }
 
 // MakeAccumulating makes the gradient with respect to input 0. If TakeAccumulated(0) returns a
 // gradient, it is appended to the inputs of k, which adds it.

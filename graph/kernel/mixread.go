@@ -44,13 +44,14 @@ func (t *mixReadForward[T]) Part(_, lo, hi int) {
 //	dH_t[i] = sum over j of C_t[i, j] du_t[j] + Addend
 //	dC_t[i, j] = H_t[i] . du_t[j] for j < m, 0 for the other columns; + AddendC
 //
-// The gradient of a shared C is the sum over tokens.
+// The gradient of a shared C is the sum over tokens. Without g.H, it computes only that of c, and c
+// may be nil.
 func (k *MixRead[T]) Backward(p *Pool, g MixGrads[T], du, h, c []T, d MixParams) {
 	t := &k.backward
 	t.d, t.path = d, pathOf[T](k.path)
 	t.store = newCombination[T](k.path, d.N, d.D, d.term(d.M, false))
 	t.dots = dots[T]{path: t.path, m: d.N, n: d.M, k: d.D, cs: d.Columns(), add: true}
-	t.du, t.h, t.c = du, h, c[:d.totalC()]
+	t.du, t.h, t.c = du, h, c
 	t.grads.set(p, t.path, g, d)
 	t.tokens = pieces{d.Tokens, pieceTokens}
 	p.Do(t.tokens.number(), t)
@@ -92,7 +93,9 @@ func (t *mixReadBackward[T]) prefetch(i int) {
 
 func (t *mixReadBackward[T]) token(sum *treeSum[T], store *combination[T], dots *dots[T], i int) {
 	g, sizeH, du := &t.grads, t.d.stream(), rowOf(t.du, i, t.d.rows()) // [m, d]
-	store.run(rowOf(g.H, i, sizeH), coefficientsOf(t.c, i, t.d), du, nil, nil, rowOf(g.AddendH, i, sizeH))
+	if g.H != nil {
+		store.run(rowOf(g.H, i, sizeH), coefficientsOf(t.c, i, t.d), du, nil, nil, rowOf(g.AddendH, i, sizeH))
+	}
 	if g.C != nil {
 		dots.run(g.token(t.path, sum, i), rowOf(t.h, i, sizeH), du)
 	}

@@ -104,7 +104,7 @@ func (t *mixWriteForward[T]) tokens(worker, lo, hi int) {
 // and 0 for the columns of down. The gradient of h may be dout; without carry it is dout, and is
 // not computed. For a shared C, see MixRead.Backward.
 func (k *MixWrite[T]) Backward(p *Pool, g MixGrads[T], dout, h, y, c []T, d MixParams) {
-	k.BackwardNext(p, g, dout, nil, nil, h, y, c, d, MixProjectionGrads[T]{})
+	k.BackwardNext(p, g, dout, MixReadTerm[T]{}, h, y, c, d, MixProjectionGrads[T]{})
 }
 
 // MixProjectionGrads are the gradient of a MixProjection's z, and the slices for those of its gain
@@ -115,27 +115,40 @@ type MixProjectionGrads[T Float] struct {
 	Grads NormLinearGrads[T] // without X, which is what BackwardNext adds to dout
 }
 
-// BackwardNext computes the gradients of ForwardNext from dout, du, the gradient of u, which may be
-// nil, and that of the projection: those of Backward with dout_t[i] + sum over j of C_t[i, j]
-// du_t[j] + the projection's gradient of out_t[i] in place of dout, and
+// MixReadTerm is what a read of out adds to the gradient of out: the gradient DU of u, nil if there
+// is none, and the coefficients By and their sizes. If By is nil, u was read by the write's own C,
+// whose gradient gets the read's term from Out, the stream that was written.
+type MixReadTerm[T Float] struct {
+	DU, Out, By []T
+	MixParams
+}
+
+// BackwardNext computes the gradients of ForwardNext from dout, du, the gradient of a u that was
+// read from out, and that of the projection: those of Backward with dout_t[i] + sum over j of
+// C_t[i, j] du_t[j] + the projection's gradient of out_t[i] in place of dout, and, if u was read by
+// C,
 //
 //	dC_t[i, j] = out_t[i] . du_t[j],   j < m
 //
 // Without carry it computes the gradient of h, too. With a projection the gradient of h must not be
 // g.AddendH.
-func (k *MixWrite[T]) BackwardNext(p *Pool, g MixGrads[T], dout, du, out, h, y, c []T, d MixParams, next MixProjectionGrads[T]) {
+func (k *MixWrite[T]) BackwardNext(p *Pool, g MixGrads[T], dout []T, read MixReadTerm[T], h, y, c []T, d MixParams, next MixProjectionGrads[T]) {
 	t := &k.backward
 	t.linear, t.tokens = nil, pieces{d.Tokens, pieceTokens}
 	if next.Of.K > 0 {
 		of := next.Of
 		next.Grads.X, next.Grads.AddendX = g.H, dout
-		t.linear = k.linear.backwardOf(p, next.Grads, next.DZ, of.Z, out, of.Gain, of.W, of.Mean, of.RSTD, of.NormLinearParams)
+		t.linear = k.linear.backwardOf(p, next.Grads, next.DZ, of.Z, read.Out, of.Gain, of.W, of.Mean, of.RSTD, of.NormLinearParams)
 		rows := of.rowsOf(d)
 		t.tokens.size = max(1, backwardPiece/(rows&-rows)) // whole pieces of the projection's rows: both powers of 2
 		dout = g.H
 	}
-	t.du, t.out = du, out
-	t.down = newCombination[T](k.path, d.N, d.D, d.term(d.M, false))
+	t.own = read.By == nil
+	if t.own {
+		read.By, read.MixParams = c, d
+	}
+	t.read = read
+	t.down = newCombination[T](k.path, d.N, d.D, read.term(read.M, false))
 	t.d, t.path = d, pathOf[T](k.path)
 	t.carry = newCombination[T](k.path, d.N, d.D, d.term(d.N, false))
 	t.up = newCombination[T](k.path, d.M, d.D, d.term(d.N, true))
@@ -152,15 +165,17 @@ func (k *MixWrite[T]) BackwardNext(p *Pool, g MixGrads[T], dout, du, out, h, y, 
 }
 
 type mixWriteBackward[T Float] struct {
-	carry, up, down        combination[T]
-	carryDots, upDots      dots[T]
-	grads                  mixGrads[T]
-	dout, du, out, h, y, c []T // du and out are nil without a read
-	d                      MixParams
-	scratch, sums          [][]T // one dout_t for each worker
-	tokens                 pieces
-	path                   path
-	linear                 *normLinearBackward[T] // nil without a projection
+	carry, up, down   combination[T]
+	carryDots, upDots dots[T]
+	grads             mixGrads[T]
+	dout, h, y, c     []T
+	read              MixReadTerm[T]
+	own               bool // the read is by c
+	d                 MixParams
+	scratch, sums     [][]T // one dout_t for each worker
+	tokens            pieces
+	path              path
+	linear            *normLinearBackward[T] // nil without a projection
 }
 
 // Part computes the pieces [lo, hi).
@@ -199,14 +214,14 @@ func (t *mixWriteBackward[T]) piece(worker int, sum *treeSum[T], first, end int)
 	for i := first; i < end; i++ {
 		t.prefetch(i + ahead)
 		c, dout := coefficientsOf(t.c, i, d), rowOf(t.dout, i, sizeH) // [n, 2m+n], [n, d]
-		du := rowOf(t.du, i, sizeY)
+		du := rowOf(t.read.DU, i, t.read.rows())
 		if du != nil {
-			dout = t.withRead(worker, &down, i, c, dout, du)
+			dout = t.withRead(worker, &down, i, dout, du)
 		}
 		if g.C != nil {
 			dc := g.token(t.path, sum, i)
-			if du != nil {
-				t.upDots.run(dc, rowOf(t.out, i, sizeH), du)
+			if du != nil && t.own {
+				t.upDots.run(dc, rowOf(t.read.Out, i, sizeH), du)
 			}
 			if d.Mixes() {
 				t.carryDots.run(dc[d.carry():], rowOf(t.h, i, sizeH), dout)
@@ -228,10 +243,10 @@ func (t *mixWriteBackward[T]) piece(worker int, sum *treeSum[T], first, end int)
 }
 
 // withRead returns the sum [n, d] of a token's dout, which may be nil, and what du gives.
-func (t *mixWriteBackward[T]) withRead(worker int, down *combination[T], i int, c, dout, du []T) []T {
+func (t *mixWriteBackward[T]) withRead(worker int, down *combination[T], i int, dout, du []T) []T {
 	sum := grow(t.sums[worker], t.d.stream())
 	t.sums[worker] = sum
-	down.run(sum, c, du, nil, nil, dout)
+	down.run(sum, coefficientsOf(t.read.By, i, t.read.MixParams), du, nil, nil, dout)
 	return sum
 }
 
@@ -259,8 +274,11 @@ func (t *mixWriteBackward[T]) prefetch(i int) {
 			prefetchToken(t.h, i, sizeH)
 		}
 		prefetchToken(t.y, i, t.d.rows())
-		prefetchToken(t.out, i, sizeH)
+		if t.own {
+			prefetchToken(t.read.Out, i, sizeH)
+		}
 	}
+	prefetchToken(t.read.DU, i, t.read.rows())
 }
 
 // kept returns out if a result is to be added to it, otherwise nil.

@@ -68,7 +68,25 @@ func (k mixRead) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Shape[0], k.m*in[0].Shape[2])}, nil
 }
 
+// VJP leaves the gradient of h to the write that makes h, so that only one pass changes it. Where
+// that cannot be, and on a device, it makes both gradients.
 func (k mixRead) VJP(d *graph.Derivative) {
+	if d.Builder().OnDevice() || !d.Hold(0, readTerm{d.Gradient(), d.Input(1)}) {
+		k.vjp(d)
+		return
+	}
+	if !d.Wants(1) {
+		return
+	}
+	grad, children := mixReadGradC{of: k, addend: -1}, gorgonia.Nodes{d.Gradient(), d.Input(0)}
+	if addend := d.TakeAccumulated(1); addend != nil {
+		grad.addend, children = len(children), append(children, addend)
+	}
+	d.Make(1, grad, children...)
+}
+
+// vjp makes the gradients of h and c.
+func (k mixRead) vjp(d *graph.Derivative) {
 	addends, children := mixAddendsOf(d, 1, d.Gradient(), d.Input(0), d.Input(1))
 	primary := d.Make(0, mixReadGrad{of: k, addends: addends}, children...)
 	d.SetFloat32(1, primary, 0, "GradC of MixRead")
@@ -134,6 +152,29 @@ func runMixReadGrad[T kernel.Float](k mixReadGrad, c graph.CallOf[T]) {
 	g := mixGrads[T](c, k.addends)
 	g.C, g.AddToC = c.SecondaryOut(0)
 	graph.State[kernel.MixRead[T]](c).Backward(c.Pool(), g, c.In(0), c.In(1), c.In(2), p)
+}
+
+// mixReadGradC computes dc alone. Inputs: du, h and optionally the gradient of c from its other
+// readers.
+type mixReadGradC struct {
+	graph.NoGradient
+	of     mixRead
+	addend int
+}
+
+func (k mixReadGradC) String() string { return "GradC of " + k.of.String() }
+
+func (k mixReadGradC) FLOPs(c graph.Cost) int { return k.of.readFLOPs(c.Signature(1)) }
+
+func (mixReadGradC) KeepsFloat32() bool { return true }
+
+func (k mixReadGradC) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runMixReadGradC, runMixReadGradC)
+}
+
+func runMixReadGradC[T kernel.Float](k mixReadGradC, c graph.CallOf[T]) {
+	g := kernel.MixGrads[T]{C: c.Out(), AddendC: c.In(k.addend)}
+	graph.State[kernel.MixRead[T]](c).Backward(c.Pool(), g, c.In(0), c.In(1), nil, k.of.params(c.Signature(1), c.Result()))
 }
 
 // readFLOPs counts combining the rows of a stream h into m rows, or the reverse.

@@ -6,7 +6,6 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/norm"
 )
 
@@ -75,16 +74,12 @@ func (nextRead) Launch(*graph.DeviceCall) {}
 // Bytes returns 0: the primary counts what it writes.
 func (nextRead) Bytes(graph.Cost) int { return 0 }
 
-// VJP passes the gradient of u and the stream's gradient from its later readers on to the primary,
-// which makes one pass of both. Where the stream has no such gradient, or nobody can tell, it makes
-// the gradients of a read.
+// VJP leaves the gradients to the primary, which makes one pass of them and its own. Where that
+// cannot be, it makes the gradients of a read.
 func (k nextRead) VJP(d *graph.Derivative) {
-	others := d.TakeAccumulated(0)
-	if others == nil {
-		k.mixRead.VJP(d)
-		return
+	if !d.Hold(0, readTerm{du: d.Gradient()}) {
+		k.mixRead.vjp(d)
 	}
-	d.Make(0, heldGradient{}, others, d.Gradient())
 }
 
 // nextProjection is z, computed by the run of its primary. Inputs: the stream, w and the gain.
@@ -102,63 +97,38 @@ func (nextProjection) Bytes(graph.Cost) int { return 0 }
 
 // VJP does for z what nextRead does for u.
 func (k nextProjection) VJP(d *graph.Derivative) {
-	others := d.TakeAccumulated(0)
-	if others == nil {
+	if !d.Hold(0, projectionTerm{d.Gradient(), d.Output(), d.Wants(1), d.Inputs() > 2 && d.Wants(2)}) {
 		k.LinearOp.VJP(d)
-		return
-	}
-	d.Make(0, heldGradient{projection: true, wantsW: d.Wants(1), wantsGain: d.Inputs() > 2 && d.Wants(2)}, others, d.Gradient(), d.Output())
-}
-
-// heldGradient is the gradient of a stream without what a read or a projection of it adds, which is
-// still to be computed from its further inputs: the gradient of u, or that of z, and z. It does
-// nothing: its output is its first input, which may be a heldGradient, too.
-type heldGradient struct {
-	graph.NoGradient
-	projection, wantsW, wantsGain bool
-}
-
-func (k heldGradient) String() string {
-	if k.projection {
-		return fmt.Sprintf("HeldGradient(z, w %t, gain %t)", k.wantsW, k.wantsGain)
-	}
-	return "HeldGradient(u)"
-}
-
-func (heldGradient) InPlace(i int) bool { return i == 0 }
-
-// Bytes returns 0: the output lies where the input does.
-func (heldGradient) Bytes(graph.Cost) int { return 0 }
-
-func (k heldGradient) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runHeldGradient, runHeldGradient)
-}
-
-func runHeldGradient[T kernel.Float](_ heldGradient, c graph.CallOf[T]) {
-	if out, in := c.Out(), c.In(0); &out[0] != &in[0] {
-		copy(out, in)
 	}
 }
 
-// heldGradients are the gradients of u and of z that a stream's gradient holds, and z, nil: none;
-// and which gradients of the projection's weights are wanted.
-type heldGradients struct {
-	du, dz, z         *gorgonia.Node
+// readTerm is what a read of a stream leaves to the stream's gradient: the gradient of u, and the
+// coefficients c of the read. If c is nil, it read by the write's coefficients, and leaves their
+// gradient, too.
+type readTerm struct{ du, c *gorgonia.Node }
+
+// projectionTerm is what a projection of a stream leaves: the gradient of z, z, and which gradients
+// of the projection's weights are wanted.
+type projectionTerm struct {
+	dz, z             *gorgonia.Node
 	wantsW, wantsGain bool
 }
 
-func heldIn(gradient *gorgonia.Node) (all heldGradients) {
-	for {
-		k, held := graph.PrimitiveOf(gradient).(heldGradient)
-		if !held {
-			return all
+// heldTerms are the terms that a write's gradient computes, the zero value of those that there are
+// not.
+type heldTerms struct {
+	read       readTerm
+	projection projectionTerm
+}
+
+func heldTermsOf(terms []any) (all heldTerms) {
+	for _, term := range terms {
+		switch term := term.(type) {
+		case readTerm:
+			all.read = term
+		case projectionTerm:
+			all.projection = term
 		}
-		in := graph.Inputs(gradient)
-		if k.projection {
-			all.dz, all.z, all.wantsW, all.wantsGain = in[1], in[2], k.wantsW, k.wantsGain
-		} else {
-			all.du = in[1]
-		}
-		gradient = in[0]
 	}
+	return all
 }

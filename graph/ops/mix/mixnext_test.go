@@ -69,6 +69,7 @@ func (s mixShape) nextCases(shared, mixed bool) []optest.Case {
 				return s.wantRead(s.wantWrite(gelu(x[0]), x[1], full(x[2]), shared), full(x[2]), shared)
 			}},
 	}
+	all = append(all, s.heldCase(name, [][]int{h, y, c}, full, shared, mixed))
 	all = append(all, s.projectionCases(name, [][]int{h, y, c}, full, shared)...)
 	if mixed {
 		return all
@@ -82,6 +83,27 @@ func (s mixShape) nextCases(shared, mixed bool) []optest.Case {
 			u := s.wantRead(x[0], full(x[2]), shared)
 			return s.wantWrite(x[0], optest.WantAdd([][]float64{gelu(u), x[1]}, nil), full(x[2]), shared)
 		}})
+}
+
+// heldCase is a read of a written stream by coefficients of its own, one set for all tokens where
+// those of the write are a set for each and the reverse: it leaves its gradient to the write.
+func (s mixShape) heldCase(name string, floats [][]int, full func(c []float64) []float64, shared, mixed bool) optest.Case {
+	by := []int{s.tokens, s.n, 2 * s.m}
+	if mixed {
+		by[2] += s.n
+	}
+	if !shared {
+		by = by[1:]
+	}
+	return optest.Case{Name: "MixRead/of a write " + name, Floats: append(slices.Clone(floats), by),
+		Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+			h := Write(b, x[0], x[1], x[2], s.m)
+			return Write(b, h, Read(b, h, x[3], s.m), x[3], s.m)
+		},
+		Want: func(x [][]float64, _ [][]int32) []float64 {
+			h := s.wantWrite(x[0], x[1], full(x[2]), shared)
+			return s.wantWrite(h, s.wantRead(h, full(x[3]), !shared), full(x[3]), !shared)
+		}}
 }
 
 // projectionCases are writes whose result is projected in the same pass, all of a token's rows

@@ -71,40 +71,56 @@ func (k mixWrite) InPlace(i int) bool { return i == 0 }
 // Differentiable leaves the gradients of the projection's weights to nextProjection.
 func (mixWrite) Differentiable(i int) bool { return i < 3 }
 
-// VJP makes the gradients of h, y and c, and in the same pass those that nextRead and
-// nextProjection have left to it.
+// Holds takes what reads and a projection leave to the gradient, one of each.
+func (k mixWrite) Holds(held []any, term any) bool {
+	has := heldTermsOf(held)
+	switch term.(type) {
+	case readTerm:
+		return has.read.du == nil
+	case projectionTerm:
+		return has.projection.dz == nil
+	}
+	return false
+}
+
+// VJP makes the gradients of h, y and c, and in the same pass those that reads and nextProjection
+// have left to it.
 func (k mixWrite) VJP(d *graph.Derivative) {
-	held := heldIn(d.Gradient())
-	if held == (heldGradients{}) && !k.params(d.Signature(0), d.Signature(2)).Mixes() {
+	held := heldTermsOf(d.Held())
+	if held == (heldTerms{}) && !k.params(d.Signature(0), d.Signature(2)).Mixes() {
 		k.vjpUnmixed(d)
 		return
 	}
-	grad := mixWriteGrad{of: k, out: -1, du: -1, dz: -1, gain: -1}
+	grad := mixWriteGrad{of: k, out: -1, du: -1, by: -1, dz: -1, gain: -1}
 	inputs := gorgonia.Nodes{d.Gradient(), d.Input(0), d.Input(1), d.Input(2)}
 	add := func(nodes ...*gorgonia.Node) (first int) {
 		inputs = append(inputs, nodes...)
 		return len(inputs) - len(nodes)
 	}
-	if held != (heldGradients{}) {
+	read, projection := held.read, held.projection
+	if projection.dz != nil || read.du != nil && read.c == nil {
 		grad.out = add(d.Output())
 	}
-	if held.du != nil {
-		grad.du = add(held.du)
+	if read.du != nil {
+		grad.du = add(read.du)
 	}
-	if held.dz != nil {
-		grad.dz = add(held.dz, held.z, d.Input(3))
+	if read.c != nil {
+		grad.by = add(read.c)
 	}
-	if held.dz != nil && d.Inputs() > 4 {
+	if projection.dz != nil {
+		grad.dz = add(projection.dz, projection.z, d.Input(3))
+	}
+	if projection.dz != nil && d.Inputs() > 4 {
 		grad.gain = add(d.Input(4))
 	}
 	grad.addends, inputs = mixAddendsOf(d, 2, inputs...)
 	primary := d.Make(0, grad, inputs...)
 	d.SetSecondary(1, primary, 0, "GradY of MixWrite")
 	d.SetFloat32(2, primary, 1, "GradC of MixWrite")
-	if held.wantsW {
+	if projection.wantsW {
 		d.SetHeld(3, primary, 2, "GradW of MixWrite")
 	}
-	if held.wantsGain {
+	if projection.wantsGain {
 		d.SetHeld(4, primary, 3, "GradGain of MixWrite")
 	}
 }
@@ -148,13 +164,14 @@ func mixProjection[T kernel.Float](k mixWrite, z []T, c graph.CallOf[T], h, w, g
 
 // mixWriteGrad computes dh; its secondaries are dy, dc, dw and dgain, computed in the same pass
 // over the stream's gradient. Inputs: that gradient, h, y and c; at out the stream that was made;
-// at du the gradient of u; at dz the gradient of z, z and w; at gain the gain; and the addends. -1:
+// at du the gradient of u, read by the coefficients at by, or by c, whose gradient then has a term
+// of it; at dz the gradient of z, z and w; at gain the gain; and the addends. -1:
 // there is none.
 type mixWriteGrad struct {
 	graph.NoGradient
-	of                mixWrite
-	out, du, dz, gain int
-	addends           mixAddends
+	of                    mixWrite
+	out, du, by, dz, gain int
+	addends               mixAddends
 }
 
 func (k mixWriteGrad) String() string {
@@ -164,13 +181,21 @@ func (k mixWriteGrad) String() string {
 func (k mixWriteGrad) FLOPs(c graph.Cost) int { // dh, dy and dc, what u adds to them, and what z does
 	h, dc, flops := c.Signature(1), c.Secondary(1), 0
 	read := k.of.readFLOPs(h)
-	if k.du >= 0 {
+	switch {
+	case k.by >= 0:
+		flops += k.readBy(c).readFLOPs(h)
+	case k.du >= 0:
 		flops += (1 + dc) * read
 	}
 	if k.dz >= 0 {
 		flops += (1 + c.Secondary(2)) * 2 * h.Size() * c.Signature(k.dz+2).Width()
 	}
 	return flops + (1+dc)*k.of.carryFLOPs(h, c.Signature(3)) + (c.Secondary(0)+dc)*read
+}
+
+// readBy returns the rows that the read at by reads.
+func (k mixWriteGrad) readBy(c signatures) mixing {
+	return mixing{c.Signature(k.du).Width() / c.Signature(1).Shape[2]}
 }
 
 // InPlace allows the addend's memory unless dh is computed in two steps.
@@ -190,7 +215,11 @@ func runMixWriteGrad[T kernel.Float](k mixWriteGrad, c graph.CallOf[T]) {
 		projection.Grads.W, projection.Grads.AddToW = c.SecondaryOut(2)
 		projection.Grads.Gain, projection.Grads.AddToGain = c.SecondaryOut(3)
 	}
-	graph.State[kernel.MixWrite[T]](c).BackwardNext(c.Pool(), g, c.In(0), c.In(k.du), c.In(k.out), c.In(1), c.In(2), c.In(3),
+	read := kernel.MixReadTerm[T]{DU: c.In(k.du), Out: c.In(k.out)}
+	if k.by >= 0 {
+		read.By, read.MixParams = c.In(k.by), k.readBy(c).params(c.Signature(1), c.Signature(k.by))
+	}
+	graph.State[kernel.MixWrite[T]](c).BackwardNext(c.Pool(), g, c.In(0), read, c.In(1), c.In(2), c.In(3),
 		k.of.params(c.Signature(1), c.Signature(3)), projection)
 }
 

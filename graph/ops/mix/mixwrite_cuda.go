@@ -81,12 +81,6 @@ func (k mixWriteGrad) projected(d *deviceMix, dout, out cuda.Array) cuda.Array {
 	return sum
 }
 
-func (heldGradient) Launch(c *graph.DeviceCall) {
-	if in := c.InAs(0, c.Out().Type); in.Ptr != c.Out().Ptr {
-		c.CopyTo(c.Out(), in)
-	}
-}
-
 // writeGradTiled computes mixWriteGrad for a stream of any size. It computes dh last, because dh
 // may be dout. Without carry it is dout and the addend, and is not computed if it is the zero
 // Array. more are further parts of the gradient of C.

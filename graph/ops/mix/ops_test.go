@@ -14,5 +14,5 @@ func cases() []optest.Case {
 
 // TestOps checks what holds for every op.
 func TestOps(t *testing.T) {
-	optest.Run(t, cases(), "mixReadGrad", "mixWriteGrad", "mixUpGrad", "heldGradient", "nextRead", "nextProjection", "gatedReadGrad", "depthGrad")
+	optest.Run(t, cases(), "mixReadGrad", "mixWriteGrad", "mixUpGrad", "mixReadGradC", "nextRead", "nextProjection", "gatedReadGrad", "depthGrad")
 }
