@@ -71,7 +71,8 @@ func (k mixRead) Infer(in []graph.Signature) (graph.Signature, error) {
 // VJP leaves the gradient of h to the write that makes h, so that only one pass changes it. Where
 // that cannot be, and on a device, it makes both gradients.
 func (k mixRead) VJP(d *graph.Derivative) {
-	if d.Builder().OnDevice() || !d.Hold(0, readTerm{d.Gradient(), d.Input(1)}) {
+	mixed := k.params(d.Signature(0), d.Signature(1)).Mixes()
+	if d.Builder().OnDevice() || !d.Hold(0, readTerm{d.Gradient(), d.Input(1), mixed}) {
 		k.vjp(d)
 		return
 	}

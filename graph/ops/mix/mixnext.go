@@ -105,7 +105,10 @@ func (k nextProjection) VJP(d *graph.Derivative) {
 // readTerm is what a read of a stream leaves to the stream's gradient: the gradient of u, and the
 // coefficients c of the read. If c is nil, it read by the write's coefficients, and leaves their
 // gradient, too.
-type readTerm struct{ du, c *gorgonia.Node }
+type readTerm struct {
+	du, c *gorgonia.Node
+	mixed bool // c carries the rows, too
+}
 
 // projectionTerm is what a projection of a stream leaves: the gradient of z, z, and which gradients
 // of the projection's weights are wanted.

@@ -71,12 +71,14 @@ func (k mixWrite) InPlace(i int) bool { return i == 0 }
 // Differentiable leaves the gradients of the projection's weights to nextProjection.
 func (mixWrite) Differentiable(i int) bool { return i < 3 }
 
-// Holds takes what reads and a projection leave to the gradient, one of each.
+// Holds takes what a read and a projection leave to the gradient, one of each. Where rows are
+// carried as they are and there is no projection, the gradient of h takes no pass that a read's
+// could join.
 func (k mixWrite) Holds(held []any, term any) bool {
 	has := heldTermsOf(held)
-	switch term.(type) {
+	switch term := term.(type) {
 	case readTerm:
-		return has.read.du == nil
+		return has.read.du == nil && (term.c == nil || term.mixed || k.projects)
 	case projectionTerm:
 		return has.projection.dz == nil
 	}
