@@ -52,14 +52,17 @@ WHOLE_PACKAGES := checkpoint settings data
 PORTABLE_PACKAGES := graph/kernel generate
 # It starts its own program, for which the system would have to know the emulator.
 NOT_EMULATED := TestLockOfAnotherProcess
+# Tests of kernels whose references take long in an emulator, or that multiply tiles of AMX in portable Go.
+EMULATOR_SKIP := Attention(Tiles|Pattern)|ForwardCachedEquals|TileBlock|TileProducts|FiniteDifferences|Epilogue|AnyThreads/portable|AnyThreads/float32/portable|AllocatesNothing|/amx
 
 .PHONY: processors
 processors: ## run tests on other processors, s390x (big-endian), riscv64 and arm64, by qemu-user: files, data, settings, kernels, generation
 	@mkdir -p build/processors
 	@status=0; for q in $(PROCESSORS); do for p in $(WHOLE_PACKAGES) $(PORTABLE_PACKAGES); do \
-		export GOARCH=$$(echo $$q | sed s/aarch64/arm64/) CGO_ENABLED=0; short=; case " $(PORTABLE_PACKAGES) " in *" $$p "*) short=-test.short;; esac; \
+		export GOARCH=$$(echo $$q | sed s/aarch64/arm64/) CGO_ENABLED=0; short=; skip='$(NOT_EMULATED)'; \
+		case " $(PORTABLE_PACKAGES) " in *" $$p "*) short=-test.short; skip='$(NOT_EMULATED)|$(EMULATOR_SKIP)';; esac; \
 		$(GO) test -vet=off -c -o build/processors/$$q.test ./$$p && \
-		(cd $$p && timeout 10m qemu-$$q "$(CURDIR)/build/processors/$$q.test" $$short -test.skip '$(NOT_EMULATED)' >"$(CURDIR)/build/processors/out.txt" 2>&1) && echo "$$q $$p: ok" || \
+		(cd $$p && timeout 10m qemu-$$q "$(CURDIR)/build/processors/$$q.test" $$short -test.skip "$$skip" >"$(CURDIR)/build/processors/out.txt" 2>&1) && echo "$$q $$p: ok" || \
 		{ status=1; echo "$$q $$p: FAILED"; grep -aE -A 12 '^ *--- FAIL|^panic' build/processors/out.txt | head -40; }; done; done; exit $$status
 
 .PHONY: reproduce reproduce-check
@@ -159,18 +162,16 @@ gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CU
 	@echo "There, each in at most nine minutes:"
 	@sh $(GPU_CHECK)/run.sh -list | awk '{parts[$$1] = parts[$$1] " " $$2} END {for (c = 65; c < 68; c++) {n = sprintf("%c", c); print "  OUT=results ./run.sh " n "   #" parts[n]}}'
 
-# Tests whose references take long in an emulator, or that multiply tiles of AMX in portable Go.
-NEON_SKIP := 'Attention(Tiles|Pattern)|ForwardCachedEquals|TileBlock|TileProducts|FiniteDifferences|Epilogue|AnyThreads/portable|AnyThreads/float32/portable|AllocatesNothing|/amx'
 
 .PHONY: neon neon-long mca instructions
 neon: ## test the kernels for arm64 by qemu-aarch64 (Debian's qemu-user)
 	@mkdir -p build
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./graph/kernel
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -c -o build/kernel.arm64 ./graph/kernel
-	cd graph/kernel && qemu-aarch64 -cpu max ../../build/kernel.arm64 -test.short -test.run "$(NEON_RUN)" -test.skip $(NEON_SKIP)
+	cd graph/kernel && qemu-aarch64 -cpu max ../../build/kernel.arm64 -test.short -test.run "$(NEON_RUN)" -test.skip '$(EMULATOR_SKIP)'
 
 neon-long: neon ## the same, without BFMLALB and without NEON; references, conformance of three designs and two steps of quickstart
-	cd graph/kernel && qemu-aarch64 -cpu cortex-a72 ../../build/kernel.arm64 -test.short -test.run 'Pair|NEON|GemmBFloat16$$' -test.skip $(NEON_SKIP)
+	cd graph/kernel && qemu-aarch64 -cpu cortex-a72 ../../build/kernel.arm64 -test.short -test.run 'Pair|NEON|GemmBFloat16$$' -test.skip '$(EMULATOR_SKIP)'
 	cd graph/kernel && GODEBUG=cpu.asimd=off qemu-aarch64 -cpu max ../../build/kernel.arm64 -test.short -test.run 'Gemm$$|Vectors|Path'
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -exec 'qemu-aarch64 -cpu max' -short -timeout 60m -run 'Reference|ConformancePresets/(quickstart|quickstart-transformer|quickstart-mhc)$$' ./models
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) build -o build/train.arm64 ./cmd/train
