@@ -39,9 +39,7 @@ func (d Device) OnGPU() bool {
 }
 
 // OnDevice tells whether the ops run on an accelerator.
-func (b *Builder) OnDevice() bool { return b.onDevice() }
-
-func (b *Builder) onDevice() bool { return b.options.Device.OnGPU() }
+func (b *Builder) OnDevice() bool { return b.options.Device.OnGPU() }
 
 // DeviceMemory is device memory that an op keeps from one run to the next, or hands to
 // the op that differentiates it.

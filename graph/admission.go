@@ -21,7 +21,7 @@ func (p *Program) checkMemory() error {
 	if p.builder.planning() {
 		return errors.New("want a store with values, got one that only plans")
 	}
-	if p.builder.onDevice() {
+	if p.builder.OnDevice() {
 		return nil
 	}
 	need, available := p.additionalMemory(), p.options.Memory

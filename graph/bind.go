@@ -36,7 +36,7 @@ func (p *Program) bind() error {
 
 // bindOutputs gives outputs and gradients their memory.
 func (p *Program) bindOutputs() error {
-	if p.builder.onDevice() {
+	if p.builder.OnDevice() {
 		return p.bindDevice()
 	}
 	if !p.options.Separate {

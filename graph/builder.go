@@ -62,7 +62,7 @@ func On(g *gorgonia.ExprGraph, o Options) *Builder {
 
 // openDevice gets the Store's device if the ops run on one.
 func (b *Builder) openDevice() {
-	if b.err != nil || !b.onDevice() || b.planning() && !b.options.Store.OnDevice() {
+	if b.err != nil || !b.OnDevice() || b.planning() && !b.options.Store.OnDevice() {
 		return
 	}
 	if err := b.options.Store.open(b.options.Device, b.options.Precision); err != nil {
@@ -192,7 +192,7 @@ func (b *Builder) newNode(k Primitive, like *Signature, children []*gorgonia.Nod
 // graphOp returns the operation of the graph's node: op, or a wrapper that runs it on a device. A
 // node with such a wrapper never runs on the CPU.
 func (b *Builder) graphOp(op *Op) (gorgonia.Op, error) {
-	if b.onDevice() && !b.planning() {
+	if b.OnDevice() && !b.planning() {
 		return b.onDeviceOp(op)
 	}
 	return op, nil

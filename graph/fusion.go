@@ -102,7 +102,7 @@ func (p *plan) describe(n, next *gorgonia.Node) Next {
 
 // fuses tells whether the program's device may fuse ops.
 func (b *Builder) fuses() bool {
-	return b.onDevice() && b.options.Precision == BF16 && os.Getenv("RESIDUA_FUSION") != "0"
+	return b.OnDevice() && b.options.Precision == BF16 && os.Getenv("RESIDUA_FUSION") != "0"
 }
 
 // launchFused starts kernels that compute the op and its follower, if there are any.

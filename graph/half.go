@@ -19,7 +19,7 @@ import (
 // stock ops stay float32 in memory, with rounded values.
 
 // halves tells whether the builder's activations are bfloat16 on the CPU.
-func (b *Builder) halves() bool { return b.options.Precision == BF16 && !b.onDevice() }
+func (b *Builder) halves() bool { return b.options.Precision == BF16 && !b.OnDevice() }
 
 // rounded tells whether the op's output is rounded to bfloat16 on the CPU.
 func (op *Op) rounded() bool { return op.builder.halves() && op.storage() == cuda.BF16 }

@@ -101,7 +101,7 @@ func (b *Builder) isParameter(n *gorgonia.Node) bool {
 // paramNode makes an ordinary input on the CPU. On a device it makes an op without inputs, because
 // the machine would upload an input in every run.
 func (b *Builder) paramNode(p *Param, transposed bool) (*gorgonia.Node, error) {
-	if b.onDevice() {
+	if b.OnDevice() {
 		return b.residentNode(p, transposed)
 	}
 	options := []gorgonia.NodeConsOpt{gorgonia.WithShape(p.Shape...), gorgonia.WithName(p.Name)}

@@ -59,7 +59,7 @@ func (op *Op) storage() cuda.Type {
 // storageBytes returns the size of the op's output where it is stored.
 func (op *Op) storageBytes() int {
 	switch {
-	case op.builder.onDevice():
+	case op.builder.OnDevice():
 		return op.out.Size() * op.storage().Size()
 	case op.packed:
 		return op.out.Size() * cuda.BF16.Size()

@@ -32,7 +32,7 @@ func PredictMemory(o ProgramOptions, build BuildFunc) (MemoryNeed, error) {
 	if err := p.plannedStages(); err != nil {
 		return MemoryNeed{}, err
 	}
-	if p.builder.onDevice() {
+	if p.builder.OnDevice() {
 		return p.deviceMemory(), nil
 	}
 	size := int(o.Store.dtype.Size())

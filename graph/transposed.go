@@ -19,7 +19,7 @@ func (b *Builder) TransposedParam(p ParamSpec) (node *gorgonia.Node, transposed 
 	if b.err == nil && (len(p.Shape) != 2 || p.Role != "") {
 		b.fail(errors.Errorf("graph: parameter %q: want a matrix without a role to keep transposed, got shape %v, role %q", p.Name, p.Shape, p.Role))
 	}
-	return b.param(p, b.onDevice()), b.onDevice()
+	return b.param(p, b.OnDevice()), b.OnDevice()
 }
 
 // transposeOnDevice sets whether p lies transposed on the device; call it before p is placed there.

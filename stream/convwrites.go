@@ -69,8 +69,8 @@ func (c ConvWrites) Check() error {
 // has tells whether something is convolved.
 func (c ConvWrites) has(what string) bool { return slices.Contains(c.At, what) }
 
-// Cost counts the filters of one sublayer; the backward pass keeps what each filter reads, and the
-// queries beside keys and values.
+// Cost counts the filters of one sublayer. The backward pass keeps what each filter reads; where
+// keys or values are convolved it keeps queries, keys and values.
 func (c ConvWrites) Cost(at Sublayer, s WriteSizes) layers.Cost {
 	width, kept := 0, 0
 	if c.has(string(at)) {

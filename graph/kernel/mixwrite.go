@@ -117,7 +117,8 @@ type MixProjectionGrads[T Float] struct {
 
 // MixReadTerm is what a read of out adds to the gradient of out: the gradient DU of u, nil if there
 // is none, and the coefficients By and their sizes. If By is nil, u was read by the write's own C,
-// whose gradient gets the read's term from Out, the stream that was written.
+// whose gradient gets the read's term, too. Out is the stream that was written; that term and a
+// projection need it.
 type MixReadTerm[T Float] struct {
 	DU, Out, By []T
 	MixParams

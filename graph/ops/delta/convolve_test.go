@@ -18,8 +18,8 @@ func convolveCases() (cases []optest.Case) {
 		x         []int
 		seq, taps int
 		masked    bool
-		first     int // entry that is convolved
-		entries   int // that are; 0: all
+		first     int // the first entry that is convolved
+		entries   int // how many are; 0: all
 	}{{[]int{6, 5}, 6, 4, false, 0, 0}, {[]int{6, 2, 4}, 3, 4, false, 0, 0}, {[]int{8, 9}, 4, 3, true, 0, 0}, {[]int{3, 7}, 3, 1, false, 0, 0},
 		{[]int{7, 17}, 7, 2, true, 0, 0}, {[]int{2, 4}, 1, 4, false, 0, 0}, {[]int{24, 9}, 12, 4, false, 3, 6}, {[]int{24, 2, 20}, 12, 3, true, 5, 18}, {[]int{6, 8}, 3, 4, false, 0, 3}} {
 		width := 1
