@@ -1,3 +1,5 @@
+//go:build cuda
+
 package cuda
 
 import (
@@ -10,26 +12,10 @@ import (
 	"github.com/pkg/errors"
 )
 
-//go:generate go run ./internal/ptxgen
-
 // compiled holds the compressed PTX of every .cu file, and its code for some GPUs.
 //
 //go:embed *.zst
 var compiled embed.FS
-
-// module is a compiled .cu file: its name without the ending, and its kernels.
-type module struct {
-	name    string
-	entries []entry
-}
-
-// entry is a kernel as its PTX declares it.
-type entry struct {
-	name    string
-	params  []int // the size of each parameter in bytes
-	threads int   // largest number of threads of a block, for which the driver's compiler assigns registers
-	shared  int   // bytes of static shared memory, in addition to what a launch gives it
-}
 
 // ptx decompresses the module's PTX.
 func (m module) ptx() (string, error) { return unpack(m.name + ".ptx.zst") }
