@@ -1,5 +1,5 @@
-// Package parquet reads documents from Parquet files. It is apart from package data so that only
-// programs which prepare text link the library for it.
+//go:build parquet
+
 package parquet
 
 import (

@@ -80,10 +80,11 @@ func publicPackages(t *testing.T) []string {
 	return dirs
 }
 
-// exported returns the lines of one package, as built on Linux without tags; none for a folder
-// without Go.
+// exportedBy returns the lines of one package, as built on Linux with the tag parquet; none for a
+// folder without Go.
 func exportedBy(t *testing.T, dir string) []string {
 	system := build.Default
+	system.BuildTags = []string{"parquet"}
 	system.GOOS, system.GOARCH, system.CgoEnabled = "linux", "amd64", false
 	p, err := system.ImportDir(dir, 0)
 	if _, none := err.(*build.NoGoError); none {
