@@ -191,7 +191,7 @@ instructions: ## count the instructions of a step of quickstart with batch 1 on 
 # All packages but programs: linking each of those takes longer than compiling it, and one is enough.
 PROGRAMLESS = $$($(GO) list -f '{{if and .GoFiles (ne .Name "main")}}{{.ImportPath}}{{end}}' ./...)
 
-CROSS ?= darwin/arm64 linux/arm64 windows/amd64 windows/arm64
+CROSS ?= darwin/arm64 linux/arm64 linux/riscv64 windows/amd64 windows/arm64
 cross: ## build for other processors and systems: one program, and for two of them all packages; unoptimised, as nothing runs them
 	@mkdir -p build
 	@for p in $(CROSS); do \

@@ -46,7 +46,8 @@ func (k secondaryOutput) Run(c *Call) {
 
 func scaleInPlace[T kernel.Float](_ secondaryOutput, c CallOf[T]) {
 	if factor := c.In(1)[0]; factor != 1 {
-		State[kernel.Scale[T]](c).Run(c.Pool(), c.Out(), c.Out(), float64(factor))
+		y := [][]T{c.Out()}
+		State[kernel.Elementwise[T]](c).Run(c.Pool(), kernel.InstanceOf[T](kernel.Scale[float32], kernel.Scale[float64]), y, y, float64(factor))
 	}
 }
 

@@ -132,7 +132,7 @@ func scaledProduct[T kernel.Float](u *Unembedding, x []float64, w []T, features,
 	}
 	new(kernel.Gemm[T]).Run(nil, false, u.tied, n, vocab, features, scale, in, features, w, stride, 0, out, vocab)
 	if u.cap > 0 {
-		new(kernel.SoftCap[T]).Forward(nil, out, out, u.cap)
+		new(kernel.Elementwise[T]).Run(nil, kernel.SoftCap[T], [][]T{out}, [][]T{out}, u.cap)
 	}
 	wide := make([]float64, len(out))
 	for i, v := range out {

@@ -37,37 +37,15 @@ func Gelu(exact bool) Activation {
 	return GeluTanh
 }
 
-// Activate computes activations and their gradients.
-type Activate[T Float] struct {
-	task activateTask[T]
-	path path
+// Activate computes y = f(x). Out: y, which may be x. In: x. Numbers: the Activation f.
+func Activate[T Float](x Elements[T]) {
+	activate(x.path, Activation(x.Numbers[0]), x.Out[0], x.In[0])
 }
 
-// Forward computes y = f(x), element by element. y may be x.
-func (k *Activate[T]) Forward(p *Pool, y, x []T, f Activation) {
-	k.task = activateTask[T]{y: y[:len(x)], x: x, f: f, path: pathOf[T](k.path)}
-	p.Do(len(x), &k.task)
-}
-
-// Backward computes dx = dy f'(x), element by element. dx may be dy or x.
-func (k *Activate[T]) Backward(p *Pool, dx, dy, x []T, f Activation) {
-	k.task = activateTask[T]{y: dx[:len(x)], dy: dy[:len(x)], x: x, f: f, path: pathOf[T](k.path)}
-	p.Do(len(x), &k.task)
-}
-
-// activateTask computes y = f(x) or, if there is a dy, y = dy f'(x).
-type activateTask[T Float] struct {
-	y, dy, x []T
-	f        Activation
-	path     path
-}
-
-func (t *activateTask[T]) Part(_, lo, hi int) {
-	if t.dy == nil {
-		activate(t.path, t.f, t.y[lo:hi], t.x[lo:hi])
-	} else {
-		activateGradient(t.path, t.f, t.y[lo:hi], t.dy[lo:hi], t.x[lo:hi])
-	}
+// ActivateGradient computes dx = dy f'(x). Out: dx, which may be either input. In: dy, x. Numbers:
+// the Activation f.
+func ActivateGradient[T Float](x Elements[T]) {
+	activateGradient(x.path, Activation(x.Numbers[0]), x.Out[0], x.In[0], x.In[1])
 }
 
 // activate computes y = f(x). y may be x.

@@ -40,12 +40,12 @@ func testGeluForward[T Float](t *testing.T, exact bool, tolerance float64) {
 	for i, v := range x {
 		want[i] = naiveGelu(float64(v), exact)
 	}
-	var k Activate[T]
+	var k Elementwise[T]
 	y := make([]T, len(x))
-	k.Forward(NewPool(2), y, x, Gelu(exact))
+	k.Run(NewPool(2), Activate[T], [][]T{y}, [][]T{x}, float64(Gelu(exact)))
 	requireNear(t, want, y, tolerance, fmt.Sprintf("exact=%v", exact))
 	inPlace := slices.Clone(x)
-	k.Forward(nil, inPlace, inPlace, Gelu(exact))
+	k.Run(nil, Activate[T], [][]T{inPlace}, [][]T{inPlace}, float64(Gelu(exact)))
 	require.Equal(t, y, inPlace)
 }
 
@@ -53,13 +53,13 @@ func testGeluForward[T Float](t *testing.T, exact bool, tolerance float64) {
 func TestGeluTails(t *testing.T) {
 	x := []float32{-8, -6, -5, -4, -3, -1e-3, -1e-20, 1e-20, 1e-3}
 	y := make([]float32, len(x))
-	var k Activate[float32]
-	k.Forward(nil, y, x, GeluExact)
+	var k Elementwise[float32]
+	k.Run(nil, Activate[float32], [][]float32{y}, [][]float32{x}, float64(GeluExact))
 	for i, v := range x {
 		want := float64(v) / 2 * math.Erfc(-float64(v)/math.Sqrt2)
 		require.InEpsilon(t, want, y[i], 1e-7, "exact gelu(%v)", v)
 	}
-	k.Forward(nil, y, x, GeluTanh)
+	k.Run(nil, Activate[float32], [][]float32{y}, [][]float32{x}, float64(GeluTanh))
 	for i, v := range x {
 		f := float64(v)
 		u := math.Sqrt(2/math.Pi) * (f + 0.044715*f*f*f)
@@ -85,11 +85,11 @@ func TestGeluSpecialValues(t *testing.T) {
 
 func testGeluSpecialValues[T Float](t *testing.T) {
 	inf, nan := T(math.Inf(1)), T(math.NaN())
-	var k Activate[T]
+	var k Elementwise[T]
 	for _, exact := range []bool{false, true} {
 		x := []T{inf, 1e30, 50, -50, -1e30, -inf, 0, nan}
 		y := make([]T, len(x))
-		k.Forward(nil, y, x, Gelu(exact))
+		k.Run(nil, Activate[T], [][]T{y}, [][]T{x}, float64(Gelu(exact)))
 		require.Equal(t, []T{inf, 1e30, 50}, y[:3], "exact=%v", exact)
 		for _, v := range y[3:7] {
 			require.Zero(t, v)
@@ -97,7 +97,7 @@ func testGeluSpecialValues[T Float](t *testing.T) {
 		require.True(t, math.IsNaN(float64(y[7])))
 
 		ones, dx := []T{1, 1, 1, 1, 1, 1, 1, 1}, make([]T, len(x))
-		k.Backward(nil, dx, ones, x, Gelu(exact))
+		k.Run(nil, ActivateGradient[T], [][]T{dx}, [][]T{ones, x}, float64(Gelu(exact)))
 		require.Equal(t, []T{1, 1, 1, 0, 0, 0, 0.5}, dx[:7], "exact=%v", exact)
 		require.True(t, math.IsNaN(float64(dx[7])))
 	}
@@ -109,17 +109,17 @@ func TestGeluBackwardFiniteDifferences(t *testing.T) {
 	dy := normals[float64](4, len(x), 1)
 	up, down, dx := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
 	for _, exact := range []bool{false, true} {
-		var k Activate[float64]
+		var k Elementwise[float64]
 		want := make([]float64, len(x))
 		for i, v := range x {
 			up[i], down[i] = v+h, v-h
 		}
-		k.Forward(nil, up, up, Gelu(exact))
-		k.Forward(nil, down, down, Gelu(exact))
+		k.Run(nil, Activate[float64], [][]float64{up}, [][]float64{up}, float64(Gelu(exact)))
+		k.Run(nil, Activate[float64], [][]float64{down}, [][]float64{down}, float64(Gelu(exact)))
 		for i := range want {
 			want[i] = dy[i] * (up[i] - down[i]) / (2 * h)
 		}
-		k.Backward(NewPool(3), dx, dy, x, Gelu(exact))
+		k.Run(NewPool(3), ActivateGradient[float64], [][]float64{dx}, [][]float64{dy, x}, float64(Gelu(exact)))
 		requireNear(t, want, dx, 3e-9, fmt.Sprintf("exact=%v", exact))
 	}
 }
@@ -129,13 +129,13 @@ func TestGeluBackwardSingle(t *testing.T) {
 	dy := normals[float32](5, len(x), 1)
 	want, dx := make([]float64, len(x)), make([]float32, len(x))
 	for _, exact := range []bool{false, true} {
-		var k64 Activate[float64]
-		k64.Backward(nil, want, widen(dy), widen(x), Gelu(exact))
-		var k Activate[float32]
-		k.Backward(NewPool(2), dx, dy, x, Gelu(exact))
+		var k64 Elementwise[float64]
+		k64.Run(nil, ActivateGradient[float64], [][]float64{want}, [][]float64{widen(dy), widen(x)}, float64(Gelu(exact)))
+		var k Elementwise[float32]
+		k.Run(NewPool(2), ActivateGradient[float32], [][]float32{dx}, [][]float32{dy, x}, float64(Gelu(exact)))
 		requireNear(t, want, dx, 2e-7, fmt.Sprintf("exact=%v", exact))
 		inPlace := slices.Clone(dy)
-		k.Backward(nil, inPlace, inPlace, x, Gelu(exact))
+		k.Run(nil, ActivateGradient[float32], [][]float32{inPlace}, [][]float32{inPlace, x}, float64(Gelu(exact)))
 		require.Equal(t, dx, inPlace)
 	}
 }
@@ -147,10 +147,10 @@ func TestGeluThreadsAndAllocations(t *testing.T) {
 		for threads := 1; threads <= 3; threads++ {
 			y, dx := make([]float32, len(x)), make([]float32, len(x))
 			p := NewPool(threads)
-			var k Activate[float32]
+			var k Elementwise[float32]
 			requireNoAllocations(t, func() {
-				k.Forward(p, y, x, Gelu(exact))
-				k.Backward(p, dx, dy, x, Gelu(exact))
+				k.Run(p, Activate[float32], [][]float32{y}, [][]float32{x}, float64(Gelu(exact)))
+				k.Run(p, ActivateGradient[float32], [][]float32{dx}, [][]float32{dy, x}, float64(Gelu(exact)))
 			})
 			if threads == 1 {
 				wantY, wantDx = y, dx
@@ -165,17 +165,17 @@ func TestGeluThreadsAndAllocations(t *testing.T) {
 func BenchmarkGelu(b *testing.B) {
 	x, dy := normals[float32](6, 4096, 1), normals[float32](7, 4096, 1)
 	y := make([]float32, len(x))
-	var k Activate[float32]
+	var k Elementwise[float32]
 	for _, exact := range []bool{false, true} {
 		b.Run(fmt.Sprintf("forward exact=%v", exact), func(b *testing.B) {
 			for b.Loop() {
-				k.Forward(nil, y, x, Gelu(exact))
+				k.Run(nil, Activate[float32], [][]float32{y}, [][]float32{x}, float64(Gelu(exact)))
 			}
 			reportPerElement(b, len(x))
 		})
 		b.Run(fmt.Sprintf("backward exact=%v", exact), func(b *testing.B) {
 			for b.Loop() {
-				k.Backward(nil, y, dy, x, Gelu(exact))
+				k.Run(nil, ActivateGradient[float32], [][]float32{y}, [][]float32{dy, x}, float64(Gelu(exact)))
 			}
 			reportPerElement(b, len(x))
 		})

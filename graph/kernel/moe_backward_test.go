@@ -68,7 +68,7 @@ func testMoEOptions(t *testing.T, p *Pool, k *Experts[float32], s *moeData[float
 	requireNear(t, doubled(g.du), again.du, 1e-5, "accumulated du")
 	// Two steps, without the gates' gradient, give the same bits.
 	k.GradHidden(p, again.dh, nil, s.dy, s.w2, s.b2, s.a, nil, s.gates, s.dispatch, c.sizes())
-	(&Activate[float32]{}).Backward(p, again.dh, again.dh, s.h, Gelu(c.exact))
+	(&Elementwise[float32]{}).Run(p, ActivateGradient[float32], [][]float32{again.dh}, [][]float32{again.dh, s.h}, float64(Gelu(c.exact)))
 	require.Equal(t, g.dh, again.dh)
 }
 

@@ -61,12 +61,12 @@ func benchmarkDense(b *testing.B, c moeCase) {
 	u, y, dy, du := fresh(c.tokens*c.width), fresh(c.tokens*c.width), fresh(c.tokens*c.width), fresh(c.tokens*c.width)
 	w1, w2, dw1, dw2 := fresh(c.width*hidden), fresh(c.width*hidden), fresh(c.width*hidden), fresh(c.width*hidden)
 	h, a, dh := fresh(c.tokens*hidden), fresh(c.tokens*hidden), fresh(c.tokens*hidden)
-	var gelu GemmActivated[float32]
+	var gelu GemmElementwise[float32]
 	var linear Gemm[float32]
 	for b.Loop() {
-		gelu.Forward(p, a, h, u, w1, c.tokens, c.width, hidden, false, GeluTanh)
+		gelu.Run(p, false, c.tokens, hidden, c.width, u, w1, h, Activate[float32], [][]float32{a}, [][]float32{h}, float64(GeluTanh))
 		linear.Run(p, false, false, c.tokens, c.width, hidden, 1, a, hidden, w2, c.width, 0, y, c.width)
-		gelu.Backward(p, dh, h, dy, w2, c.tokens, hidden, c.width, false, GeluTanh)
+		gelu.Run(p, true, c.tokens, hidden, c.width, dy, w2, dh, ActivateGradient[float32], [][]float32{dh}, [][]float32{dh, h}, float64(GeluTanh))
 		linear.Run(p, true, false, hidden, c.width, c.tokens, 1, a, hidden, dy, c.width, 0, dw2, c.width)
 		linear.Run(p, false, true, c.tokens, c.width, hidden, 1, dh, hidden, w1, hidden, 0, du, c.width)
 		linear.Run(p, true, false, c.width, hidden, c.tokens, 1, u, c.width, dh, hidden, 0, dw1, hidden)

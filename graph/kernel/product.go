@@ -1,22 +1,4 @@
 package kernel
 
-// Product multiplies two tensors element by element.
-type Product[T Float] struct {
-	task productTask[T]
-	path path
-}
-
-// Forward computes y = a ⊙ b. y may be either.
-func (k *Product[T]) Forward(p *Pool, y, a, b []T) {
-	k.task = productTask[T]{y: y[:len(a)], a: a, b: b[:len(a)], path: pathOf[T](k.path)}
-	p.Do(len(a), &k.task)
-}
-
-type productTask[T Float] struct {
-	y, a, b []T
-	path    path
-}
-
-func (t *productTask[T]) Part(_, lo, hi int) {
-	multiply(t.path, t.y[lo:hi], t.a[lo:hi], t.b[lo:hi])
-}
+// Product multiplies two tensors. Out: the product, which may be either input. In: the factors.
+func Product[T Float](x Elements[T]) { multiply(x.path, x.Out[0], x.In[0], x.In[1]) }

@@ -1,26 +1,8 @@
 package kernel
 
-// Scale multiplies by a number.
-type Scale[T Float] struct {
-	task scaleTask[T]
-	path path
-}
-
-// Run computes out = factor * x, element by element. out may be x. A factor of 1 copies.
-func (k *Scale[T]) Run(p *Pool, out, x []T, factor float64) {
-	k.task = scaleTask[T]{out: out[:len(x)], x: x, factor: T(factor), path: pathOf[T](k.path)}
-	p.Do(len(x), &k.task)
-}
-
-type scaleTask[T Float] struct {
-	out, x []T
-	factor T
-	path   path
-}
-
-func (t *scaleTask[T]) Part(_, lo, hi int) {
-	scaleTo(t.path, t.out[lo:hi], t.x[lo:hi], t.factor)
-}
+// Scale computes y = factor x; a factor of 1 copies. Out: y, which may be x. In: x. Numbers:
+// factor.
+func Scale[T Float](x Elements[T]) { scaleTo(x.path, x.Out[0], x.In[0], T(x.Numbers[0])) }
 
 // scaleTo computes out = factor * x.
 func scaleTo[T Float](p path, out, x []T, factor T) {

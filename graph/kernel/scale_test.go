@@ -22,10 +22,10 @@ func testScale[T Float](t *testing.T) {
 			}
 			for threads := 1; threads <= 3; threads++ {
 				p := NewPool(threads)
-				var k Scale[T]
+				var k Elementwise[T]
 				out, inPlace := make([]T, n), slices.Clone(x)
-				k.Run(p, out, x, factor)
-				k.Run(p, inPlace, inPlace, factor)
+				k.Run(p, Scale[T], [][]T{out}, [][]T{x}, factor)
+				k.Run(p, Scale[T], [][]T{inPlace}, [][]T{inPlace}, factor)
 				require.Equal(t, want, out)
 				require.Equal(t, want, inPlace)
 				p.Close()
@@ -37,6 +37,7 @@ func testScale[T Float](t *testing.T) {
 func TestScaleWarmAllocatesNothing(t *testing.T) {
 	x := normals[float32](1, 100, 1)
 	p := NewPool(2)
-	var k Scale[float32]
-	requireNoAllocations(t, func() { k.Run(p, x, x, 0.5) })
+	var k Elementwise[float32]
+	rows := [][]float32{x}
+	requireNoAllocations(t, func() { k.Run(p, Scale[float32], rows, rows, 0.5) })
 }

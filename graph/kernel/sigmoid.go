@@ -2,43 +2,20 @@ package kernel
 
 import "math"
 
-// Sigmoid computes the logistic function, element by element:
+// Sigmoid computes the logistic function:
 //
 //	sigmoid(x) = 1/(1 + exp(-x))
 //
 // It is computed in float64 and rounded once; in float32 the error is at most 0.51 units in the
 // last place. sigmoid(+Inf) = 1, NaN gives NaN; for x < -104 (float32) or x < -700 (float64) the
-// result is the value at that limit, below 1e-45 and 1e-304.
-type Sigmoid[T Float] struct {
-	task sigmoidTask[T]
-	path path
-}
+// result is the value at that limit, below 1e-45 and 1e-304. Out: the result, which may be x. In:
+// x.
+func Sigmoid[T Float](x Elements[T]) { sigmoid(x.path, x.Out[0], x.In[0]) }
 
-// Forward computes y = sigmoid(x). y may be x.
-func (k *Sigmoid[T]) Forward(p *Pool, y, x []T) {
-	k.task = sigmoidTask[T]{out: y[:len(x)], x: x, path: pathOf[T](k.path)}
-	p.Do(len(x), &k.task)
-}
-
-// Backward computes dx = dy sigmoid'(x) from y = sigmoid(x): dx = dy y (1 - y). dx may be
-// dy or y.
-func (k *Sigmoid[T]) Backward(p *Pool, dx, dy, y []T) {
-	k.task = sigmoidTask[T]{out: dx[:len(y)], dy: dy[:len(y)], x: y, path: pathOf[T](k.path)}
-	p.Do(len(y), &k.task)
-}
-
-// sigmoidTask computes out = sigmoid(x) or, if there is a dy, dx, where x holds y.
-type sigmoidTask[T Float] struct {
-	out, dy, x []T
-	path       path
-}
-
-func (t *sigmoidTask[T]) Part(_, lo, hi int) {
-	if t.dy == nil {
-		sigmoid(t.path, t.out[lo:hi], t.x[lo:hi])
-	} else {
-		sigmoidGradient(t.path, t.out[lo:hi], t.dy[lo:hi], t.x[lo:hi])
-	}
+// SigmoidGradient computes dx = dy sigmoid'(x) from y = sigmoid(x): dx = dy y (1 - y). Out: dx,
+// which may be either input. In: dy, y.
+func SigmoidGradient[T Float](x Elements[T]) {
+	sigmoidGradient(x.path, x.Out[0], x.In[0], x.In[1])
 }
 
 // sigmoidLimit returns an |x| beyond which sigmoid(x) is 0 or 1 and its derivative 0, to the last

@@ -22,9 +22,9 @@ func testSigmoid[T Float](t *testing.T, tolerance float64) {
 	dy := normals[T](5, len(x), 1)
 	want, wantSlope := make([]float64, len(x)), make([]float64, len(x))
 	y, dx := make([]T, len(x)), make([]T, len(x))
-	var k Sigmoid[T]
-	k.Forward(NewPool(2), y, x)
-	k.Backward(NewPool(3), dx, dy, y)
+	var k Elementwise[T]
+	k.Run(NewPool(2), Sigmoid[T], [][]T{y}, [][]T{x})
+	k.Run(NewPool(3), SigmoidGradient[T], [][]T{dx}, [][]T{dy, y})
 	for i, v := range x {
 		want[i] = naiveSigmoid(float64(v))
 		s := float64(y[i])
@@ -33,9 +33,9 @@ func testSigmoid[T Float](t *testing.T, tolerance float64) {
 	requireNear(t, want, y, tolerance, "forward")
 	requireNear(t, wantSlope, dx, tolerance, "backward")
 	inPlace := slices.Clone(x)
-	k.Forward(nil, inPlace, inPlace)
+	k.Run(nil, Sigmoid[T], [][]T{inPlace}, [][]T{inPlace})
 	require.Equal(t, y, inPlace)
-	k.Backward(nil, inPlace, dy, inPlace)
+	k.Run(nil, SigmoidGradient[T], [][]T{inPlace}, [][]T{dy, inPlace})
 	require.Equal(t, dx, inPlace)
 }
 
@@ -48,9 +48,9 @@ func TestSigmoidSlope(t *testing.T) {
 	for i, v := range x {
 		up[i], down[i], dy[i] = naiveSigmoid(v+h), naiveSigmoid(v-h), float64(i%7)-3
 	}
-	var k Sigmoid[float64]
-	k.Forward(nil, y, x)
-	k.Backward(nil, dx, dy, y)
+	var k Elementwise[float64]
+	k.Run(nil, Sigmoid[float64], [][]float64{y}, [][]float64{x})
+	k.Run(nil, SigmoidGradient[float64], [][]float64{dx}, [][]float64{dy, y})
 	for i := range x {
 		require.InDelta(t, dy[i]*(up[i]-down[i])/(2*h), dx[i], 1e-9)
 	}
@@ -118,10 +118,10 @@ func TestSigmoidThreadsAndAllocations(t *testing.T) {
 	for threads := 1; threads <= 3; threads++ {
 		y, dx := make([]float32, len(x)), make([]float32, len(x))
 		p := NewPool(threads)
-		var k Sigmoid[float32]
+		var k Elementwise[float32]
 		requireNoAllocations(t, func() {
-			k.Forward(p, y, x)
-			k.Backward(p, dx, dy, y)
+			k.Run(p, Sigmoid[float32], [][]float32{y}, [][]float32{x})
+			k.Run(p, SigmoidGradient[float32], [][]float32{dx}, [][]float32{dy, y})
 		})
 		if threads == 1 {
 			wantY, wantDx = y, dx

@@ -3,41 +3,22 @@ package kernel
 import "math"
 
 // SoftCap bounds numbers smoothly (Bello et al. 2016, arXiv 1611.09940, section 5.3; Gemma 2,
-// arXiv 2408.00118, section 2), element by element:
+// arXiv 2408.00118, section 2):
 //
-//	y = c tanh(x/c),   dy/dx = 1 - (y/c)^2
-type SoftCap[T Float] struct {
-	task softCapTask[T]
-	path path
+//	y = c tanh(x/c)
+//
+// Out: y, which may be x. In: x. Numbers: c > 0.
+func SoftCap[T Float](x Elements[T]) {
+	softCap(x.path, x.Out[0], x.Out[0], x.In[0], x.Numbers[0])
 }
 
-// Forward computes y = c tanh(x/c), for c > 0. y may be x.
-func (k *SoftCap[T]) Forward(p *Pool, y, x []T, c float64) {
-	k.task = softCapTask[T]{out: y[:len(x)], x: x, c: c, path: pathOf[T](k.path)}
-	p.Do(len(x), &k.task)
-}
-
-// Backward computes dx = dy (1 - (y/c)^2) from y. dx may be dy or y.
-func (k *SoftCap[T]) Backward(p *Pool, dx, dy, y []T, c float64) {
-	k.task = softCapTask[T]{out: dx[:len(y)], dy: dy[:len(y)], x: y, c: c}
-	p.Do(len(y), &k.task)
-}
-
-// softCapTask computes out = c tanh(x/c) or, if there is a dy, dx, where x holds y.
-type softCapTask[T Float] struct {
-	out, dy, x []T
-	c          float64
-	path       path
-}
-
-func (t *softCapTask[T]) Part(_, lo, hi int) {
-	if t.dy == nil {
-		softCap(t.path, t.out[lo:hi], t.out[lo:hi], t.x[lo:hi], t.c)
-		return
-	}
-	for i := lo; i < hi; i++ {
-		ratio := float64(t.x[i]) / t.c
-		t.out[i] = T(float64(t.dy[i]) * (1 - ratio*ratio))
+// SoftCapGradient computes dx = dy (1 - (y/c)^2). Out: dx, which may be either input. In: dy, y.
+// Numbers: c.
+func SoftCapGradient[T Float](x Elements[T]) {
+	dx, dy, c := x.Out[0], x.In[0], x.Numbers[0]
+	for i, y := range x.In[1] {
+		ratio := float64(y) / c
+		dx[i] = T(float64(dy[i]) * (1 - ratio*ratio))
 	}
 }
 

@@ -1,47 +1,22 @@
 package kernel
 
 // SwiGLU computes the product of a gated linear unit whose gate is SiLU (Shazeer 2020, arXiv
-// 2002.05202, section 2; Hendrycks & Gimpel 2016), element by element:
+// 2002.05202, section 2; Hendrycks & Gimpel 2016):
 //
 //	y = silu(gate) ⊙ value,   silu(x) = x sigmoid(x)
 //
 // It is computed as in Sigmoid, in float64 and rounded once; for x < -104 (float32) or x < -700
-// (float64), silu(x) is its value at the limit, -1e-43 and -1e-301.
-type SwiGLU[T Float] struct {
-	task swiGLUTask[T]
-	path path
-}
+// (float64), silu(x) is its value at the limit, -1e-43 and -1e-301. Out: y, which may be either
+// input. In: gate, value.
+func SwiGLU[T Float](x Elements[T]) { swiGLU(x.path, x.Out[0], x.In[0], x.In[1]) }
 
-// Forward computes y = silu(gate) ⊙ value. y may be either.
-func (k *SwiGLU[T]) Forward(p *Pool, y, gate, value []T) {
-	n := len(gate)
-	k.task = swiGLUTask[T]{y: y[:n], gate: gate, value: value[:n], path: pathOf[T](k.path)}
-	p.Do(n, &k.task)
-}
-
-// Backward computes
+// SwiGLUGradient computes
 //
 //	dgate = dy ⊙ value ⊙ silu'(gate);  dvalue = dy ⊙ silu(gate)
 //
-// Each of them may be any of the inputs. If only dgate is wanted, dvalue may be the same slice.
-func (k *SwiGLU[T]) Backward(p *Pool, dgate, dvalue, dy, gate, value []T) {
-	n := len(gate)
-	k.task = swiGLUTask[T]{y: dgate[:n], dvalue: dvalue[:n], dy: dy[:n], gate: gate, value: value[:n], path: pathOf[T](k.path)}
-	p.Do(n, &k.task)
-}
-
-// swiGLUTask computes y or, if there is a dy, the gradients, with dgate in y.
-type swiGLUTask[T Float] struct {
-	y, dvalue, dy, gate, value []T
-	path                       path
-}
-
-func (t *swiGLUTask[T]) Part(_, lo, hi int) {
-	if t.dy == nil {
-		swiGLU(t.path, t.y[lo:hi], t.gate[lo:hi], t.value[lo:hi])
-	} else {
-		swiGLUGradient(t.path, t.y[lo:hi], t.dvalue[lo:hi], t.dy[lo:hi], t.gate[lo:hi], t.value[lo:hi])
-	}
+// Out: dgate, dvalue, each of which may be any input. In: dy, gate, value.
+func SwiGLUGradient[T Float](x Elements[T]) {
+	swiGLUGradient(x.path, x.Out[0], x.or(1), x.In[0], x.In[1], x.In[2])
 }
 
 // swiGLUPortable computes y = silu(gate) value. y may be either.

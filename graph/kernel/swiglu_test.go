@@ -22,6 +22,7 @@ func TestSwiGLU(t *testing.T) {
 }
 
 func testSwiGLU[T Float](t *testing.T, on path, tolerance float64) {
+	product, gradient := InstanceOf[T](SwiGLU[float32], SwiGLU[float64]), InstanceOf[T](SwiGLUGradient[float32], SwiGLUGradient[float64])
 	gate := geluInputs[T]()
 	n := len(gate)
 	value, dy := normals[T](2, n, 1), normals[T](3, n, 1)
@@ -32,11 +33,11 @@ func testSwiGLU[T Float](t *testing.T, on path, tolerance float64) {
 	}
 	p := NewPool(3)
 	defer p.Close()
-	k := SwiGLU[T]{path: on}
+	k := Elementwise[T]{path: on}
 	y, dgate, dvalue := make([]T, n), make([]T, n), make([]T, n)
 	requireNoAllocations(t, func() {
-		k.Forward(p, y, gate, value)
-		k.Backward(p, dgate, dvalue, dy, gate, value)
+		k.Run(p, product, [][]T{y}, [][]T{gate, value})
+		k.Run(p, gradient, [][]T{dgate, dvalue}, [][]T{dy, gate, value})
 	})
 	requireNear(t, wantY, y, tolerance, "y")
 	requireNear(t, wantGate, dgate, tolerance, "gradient of the gate")
@@ -46,15 +47,15 @@ func testSwiGLU[T Float](t *testing.T, on path, tolerance float64) {
 		inPlace := slices.Clone(in)
 		operands := [][]T{gate, value}
 		operands[i] = inPlace
-		k.Forward(nil, inPlace, operands[0], operands[1])
+		k.Run(nil, product, [][]T{inPlace}, operands)
 		require.Equal(t, y, inPlace, "in place of operand %d", i)
 	}
 	one, other := slices.Clone(dy), slices.Clone(value)
-	k.Backward(nil, one, other, one, gate, other)
+	k.Run(nil, gradient, [][]T{one, other}, [][]T{one, gate, other})
 	require.Equal(t, dgate, one)
 	require.Equal(t, dvalue, other)
 	clear(one)
-	k.Backward(nil, one, one, dy, gate, value)
+	k.Run(nil, gradient, [][]T{one}, [][]T{dy, gate, value})
 	require.Equal(t, dgate, one, "the gradient of the gate alone")
 }
 
@@ -64,9 +65,9 @@ func TestSwiGLUSpecialValues(t *testing.T) {
 		inf, nan := float32(math.Inf(1)), float32(math.NaN())
 		gate, ones := []float32{inf, 1e30, 200, -200, -1e30, -inf, 0, nan}, []float32{1, 1, 1, 1, 1, 1, 1, 1}
 		y, dgate, dvalue := make([]float32, 8), make([]float32, 8), make([]float32, 8)
-		k := SwiGLU[float32]{path: p}
-		k.Forward(nil, y, gate, ones)
-		k.Backward(nil, dgate, dvalue, ones, gate, ones)
+		k := Elementwise[float32]{path: p}
+		k.Run(nil, SwiGLU[float32], [][]float32{y}, [][]float32{gate, ones})
+		k.Run(nil, SwiGLUGradient[float32], [][]float32{dgate, dvalue}, [][]float32{ones, gate, ones})
 		require.Equal(t, []float32{inf, 1e30, 200}, y[:3])
 		require.Equal(t, y[:7], dvalue[:7])
 		require.Equal(t, []float32{1, 1, 1}, dgate[:3])
@@ -80,12 +81,12 @@ func TestSwiGLUSpecialValues(t *testing.T) {
 
 func TestReLU(t *testing.T) {
 	forEachPath[float32](t, func(t *testing.T, p path) {
-		k := Activate[float32]{path: p}
+		k := Elementwise[float32]{path: p}
 		nan, least := float32(math.NaN()), math.Float32frombits(1)
 		x := []float32{-3, -least, 0, least, 0.5, 3e38, float32(math.Inf(1)), float32(math.Inf(-1)), nan}
 		y, dx := make([]float32, len(x)), make([]float32, len(x))
-		k.Forward(nil, y, x, ReLU)
-		k.Backward(nil, dx, []float32{1, 1, 1, 5, -2, 2, 7, 1, 1}, x, ReLU)
+		k.Run(nil, Activate[float32], [][]float32{y}, [][]float32{x}, float64(ReLU))
+		k.Run(nil, ActivateGradient[float32], [][]float32{dx}, [][]float32{[]float32{1, 1, 1, 5, -2, 2, 7, 1, 1}, x}, float64(ReLU))
 		require.Equal(t, []float32{0, 0, 0, least, 0.5, 3e38, float32(math.Inf(1)), 0}, y[:8])
 		require.Equal(t, []float32{0, 0, 0, 5, -2, 2, 7, 0}, dx[:8])
 		require.True(t, y[8] != y[8] && dx[8] != dx[8])
@@ -94,11 +95,11 @@ func TestReLU(t *testing.T) {
 
 func TestReLUSquared(t *testing.T) {
 	forEachPath[float32](t, func(t *testing.T, p path) {
-		k := Activate[float32]{path: p}
+		k := Elementwise[float32]{path: p}
 		nan := float32(math.NaN())
 		x, y, dx := []float32{-3, -1e-30, 0, 0.5, 3, nan}, make([]float32, 6), make([]float32, 6)
-		k.Forward(nil, y, x, ReLUSquared)
-		k.Backward(nil, dx, []float32{1, 1, 1, -2, 2, 1}, x, ReLUSquared)
+		k.Run(nil, Activate[float32], [][]float32{y}, [][]float32{x}, float64(ReLUSquared))
+		k.Run(nil, ActivateGradient[float32], [][]float32{dx}, [][]float32{[]float32{1, 1, 1, -2, 2, 1}, x}, float64(ReLUSquared))
 		require.Equal(t, []float32{0, 0, 0, 0.25, 9}, y[:5])
 		require.Equal(t, []float32{0, 0, 0, -2, 12}, dx[:5])
 		require.True(t, y[5] != y[5] && dx[5] != dx[5])
@@ -119,6 +120,7 @@ func TestGemmSwiGLU(t *testing.T) {
 
 func testGemmSwiGLU[T Float](t *testing.T, d [3]int, transposed bool) {
 	rows, in, out := d[0], d[1], d[2]
+	product, gradient := InstanceOf[T](SwiGLU[float32], SwiGLU[float64]), InstanceOf[T](SwiGLUGradient[float32], SwiGLUGradient[float64])
 	draw := rand.New(rand.NewPCG(1, uint64(rows)))
 	fresh := func(n int) []T {
 		x := make([]T, n)
@@ -132,20 +134,21 @@ func testGemmSwiGLU[T Float](t *testing.T, d [3]int, transposed bool) {
 	defer p.Close()
 	wantValue, wantY, value, y := make([]T, rows*out), make([]T, rows*out), make([]T, rows*out), make([]T, rows*out)
 	(&Gemm[T]{}).Run(p, false, false, rows, out, in, 1, x, in, w, out, 0, wantValue, out)
-	(&SwiGLU[T]{}).Forward(p, wantY, gate, wantValue)
-	k := &GemmSwiGLU[T]{}
-	k.Forward(p, y, value, gate, x, w, rows, in, out)
+	(&Elementwise[T]{}).Run(p, product, [][]T{wantY}, [][]T{gate, wantValue})
+	k := &GemmElementwise[T]{}
+	k.Run(p, false, rows, out, in, x, w, value, product, [][]T{y}, [][]T{gate, value})
 	require.Equal(t, wantValue, value)
 	require.Equal(t, wantY, y)
 
 	dy, gate := fresh(rows*out), fresh(rows*in)
 	wantGate, want, dgate, got := make([]T, rows*in), make([]T, rows*in), make([]T, rows*in), make([]T, rows*in)
 	(&Gemm[T]{}).Run(p, false, !transposed, rows, in, out, 1, dy, out, w, choose(transposed, in, out), 0, want, in)
-	(&SwiGLU[T]{}).Backward(p, wantGate, want, want, gate, x)
-	k.Backward(p, dgate, got, gate, x, dy, w, rows, in, out, transposed)
+	(&Elementwise[T]{}).Run(p, gradient, [][]T{wantGate, want}, [][]T{want, gate, x})
+	backward := func() {
+		k.Run(p, !transposed, rows, in, out, dy, w, got, gradient, [][]T{dgate, got}, [][]T{got, gate, x})
+	}
+	backward()
 	require.Equal(t, want, got)
 	require.Equal(t, wantGate, dgate)
-	require.Zero(t, testing.AllocsPerRun(3, func() {
-		k.Backward(p, dgate, got, gate, x, dy, w, rows, in, out, transposed)
-	}))
+	require.Zero(t, testing.AllocsPerRun(3, backward))
 }

@@ -6,6 +6,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
 	"github.com/residua-go/residua/graph/kernel"
 )
 
@@ -46,11 +47,12 @@ func (k Activation) VJP(d *graph.Derivative) {
 
 // Run runs the op on the CPU.
 func (k Activation) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runActivation, runActivation)
+	graph.Elementwise(c, kernel.Activate[float32], kernel.Activate[float64], float64(k.Function))
 }
 
-func runActivation[T kernel.Float](k Activation, c graph.CallOf[T]) {
-	graph.State[kernel.Activate[T]](c).Forward(c.Pool(), c.Out(), c.In(0), k.Function)
+// Launch runs the op on a device.
+func (k Activation) Launch(c *graph.DeviceCall) {
+	c.Elementwise("activation", cuda.Int(int(k.Function)))
 }
 
 // activationGrad computes dx = dy f'(x). Inputs: dy, x.
@@ -64,9 +66,9 @@ func (k activationGrad) String() string { return "GradX of " + k.of.String() }
 func (k activationGrad) InPlace(int) bool { return true }
 
 func (k activationGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runActivationGrad, runActivationGrad)
+	graph.Elementwise(c, kernel.ActivateGradient[float32], kernel.ActivateGradient[float64], float64(k.of.Function))
 }
 
-func runActivationGrad[T kernel.Float](k activationGrad, c graph.CallOf[T]) {
-	graph.State[kernel.Activate[T]](c).Backward(c.Pool(), c.Out(), c.In(0), c.In(1), k.of.Function)
+func (k activationGrad) Launch(c *graph.DeviceCall) {
+	c.Elementwise("activation_grad", cuda.Int(int(k.of.Function)))
 }

@@ -150,7 +150,7 @@ func TestGateShapes(t *testing.T) {
 		{func() *gorgonia.Node {
 			_, h := elementwise.LSTMCell(b, f(3, 4), elementwise.LSTMGates{Input: f(3, 4), Forget: f(3, 5), Output: f(3, 4), Candidate: f(3, 4)})
 			return h
-		}, "LSTMCell: forget gate: want shape (3, 4) as the state, got (3, 5)"},
+		}, "LSTMCell: forget gate: want shape (3, 4) as state, got (3, 5)"},
 	} {
 		b = graph.On(gorgonia.NewGraph(), graph.Options{})
 		require.Nil(t, c.build(), c.want)

@@ -1,7 +1,6 @@
 package elementwise
 
 import (
-	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
@@ -36,12 +35,7 @@ type lstmCell struct{}
 func (lstmCell) String() string { return "LSTMCell" }
 
 func (lstmCell) Infer(in []graph.Signature) (graph.Signature, error) {
-	for i, what := range []string{"", "input gate", "forget gate", "candidate", "output gate"} {
-		if !in[i].Shape.Eq(in[0].Shape) {
-			return graph.Signature{}, errors.Errorf("%s: want shape %v as the state, got %v", what, in[0].Shape, in[i].Shape)
-		}
-	}
-	return in[0], nil
+	return graph.SameShape(in, "state", "input gate", "forget gate", "candidate", "output gate")
 }
 
 // Differentiable returns false for the output gate, on which c' does not depend.
@@ -60,14 +54,8 @@ func (lstmCell) VJP(d *graph.Derivative) {
 	}
 }
 
-func (k lstmCell) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runLSTMCell, runLSTMCell)
-}
-
-func runLSTMCell[T kernel.Float](_ lstmCell, c graph.CallOf[T]) {
-	hidden, _ := c.SecondaryOut(0)
-	graph.State[kernel.LSTM[T]](c).Forward(c.Pool(), c.Out(), hidden, c.In(0), kernel.LSTMGates[T]{
-		Input: c.In(1), Forget: c.In(2), Candidate: c.In(3), Output: c.In(4)})
+func (lstmCell) Run(c *graph.Call) {
+	graph.Elementwise(c, kernel.LSTMCell[float32], kernel.LSTMCell[float64])
 }
 
 // lstmOutput is h' = sigmoid(o) ⊙ c', computed by the run of lstmCell. Inputs: c', o.
@@ -94,13 +82,8 @@ func (lstmOutputGrad) InPlace(i int) bool { return i == 0 || i == 3 }
 
 func (lstmOutputGrad) KeepsFloat32() bool { return true }
 
-func (k lstmOutputGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runLSTMOutputGrad, runLSTMOutputGrad)
-}
-
-func runLSTMOutputGrad[T kernel.Float](_ lstmOutputGrad, c graph.CallOf[T]) {
-	do, _ := c.SecondaryOut(0)
-	graph.State[kernel.LSTM[T]](c).OutputBackward(c.Pool(), c.Out(), do, c.In(0), c.In(1), c.In(2), c.In(3))
+func (lstmOutputGrad) Run(c *graph.Call) {
+	graph.Elementwise(c, kernel.LSTMOutputGradient[float32], kernel.LSTMOutputGradient[float64])
 }
 
 // lstmCellGrad computes dc = dc' o sigmoid(f); its secondaries are di, df and dg. Inputs: dc', c,
@@ -111,17 +94,8 @@ func (lstmCellGrad) String() string { return "GradState of LSTMCell" }
 
 func (lstmCellGrad) KeepsFloat32() bool { return true }
 
-func (k lstmCellGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runLSTMCellGrad, runLSTMCellGrad)
-}
-
-func runLSTMCellGrad[T kernel.Float](_ lstmCellGrad, c graph.CallOf[T]) {
-	var d kernel.LSTMGates[T]
-	d.Input, _ = c.SecondaryOut(0)
-	d.Forget, _ = c.SecondaryOut(1)
-	d.Candidate, _ = c.SecondaryOut(2)
-	graph.State[kernel.LSTM[T]](c).CellBackward(c.Pool(), c.Out(), d, c.In(0), c.In(1), kernel.LSTMGates[T]{
-		Input: c.In(2), Forget: c.In(3), Candidate: c.In(4)})
+func (lstmCellGrad) Run(c *graph.Call) {
+	graph.Elementwise(c, kernel.LSTMCellGradient[float32], kernel.LSTMCellGradient[float64])
 }
 
 // lstmGateGrad is the gradient of a gate or the candidate, computed by the run of lstmCellGrad.

@@ -1,7 +1,6 @@
 package elementwise
 
 import (
-	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
@@ -19,10 +18,7 @@ func Product(b *graph.Builder, x, y *gorgonia.Node) *gorgonia.Node {
 func (product) String() string { return "Product" }
 
 func (product) Infer(in []graph.Signature) (graph.Signature, error) {
-	if !in[1].Shape.Eq(in[0].Shape) {
-		return graph.Signature{}, errors.Errorf("want two factors of one shape, got %v and %v", in[0].Shape, in[1].Shape)
-	}
-	return in[0], nil
+	return graph.SameShape(in, "x", "y")
 }
 
 func (product) InPlace(int) bool { return true }
@@ -37,7 +33,9 @@ func (product) VJP(d *graph.Derivative) {
 	d.Make(1, productGrad{}, d.Gradient(), d.Input(0))
 }
 
-func (k product) Run(c *graph.Call) { graph.Dispatch(c, k, runProduct, runProduct) }
+func (product) Run(c *graph.Call) {
+	graph.Elementwise(c, kernel.Product[float32], kernel.Product[float64])
+}
 
 // productGrad computes the gradient of one factor, dy ⊙ the other. Inputs: dy, the other.
 type productGrad struct{ graph.NoGradient }
@@ -46,8 +44,4 @@ func (productGrad) String() string { return "GradFactor of Product" }
 
 func (productGrad) InPlace(int) bool { return true }
 
-func (productGrad) Run(c *graph.Call) { graph.Dispatch(c, product{}, runProduct, runProduct) }
-
-func runProduct[T kernel.Float](_ product, c graph.CallOf[T]) {
-	graph.State[kernel.Product[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1))
-}
+func (productGrad) Run(c *graph.Call) { product{}.Run(c) }

@@ -6,6 +6,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
 	"github.com/residua-go/residua/graph/kernel"
 )
 
@@ -30,9 +31,7 @@ func (k scale) VJP(d *graph.Derivative) {
 }
 
 func (k scale) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runScale, runScale)
+	graph.Elementwise(c, kernel.Scale[float32], kernel.Scale[float64], k.factor)
 }
 
-func runScale[T kernel.Float](k scale, c graph.CallOf[T]) {
-	graph.State[kernel.Scale[T]](c).Run(c.Pool(), c.Out(), c.In(0), k.factor)
-}
+func (k scale) Launch(c *graph.DeviceCall) { c.Elementwise("scale", cuda.Float(k.factor)) }

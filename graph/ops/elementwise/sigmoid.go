@@ -25,13 +25,11 @@ func (sigmoid) VJP(d *graph.Derivative) {
 	d.Make(0, sigmoidGrad{}, d.Gradient(), d.Output())
 }
 
-func (k sigmoid) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runSigmoid, runSigmoid)
+func (sigmoid) Run(c *graph.Call) {
+	graph.Elementwise(c, kernel.Sigmoid[float32], kernel.Sigmoid[float64])
 }
 
-func runSigmoid[T kernel.Float](_ sigmoid, c graph.CallOf[T]) {
-	graph.State[kernel.Sigmoid[T]](c).Forward(c.Pool(), c.Out(), c.In(0))
-}
+func (sigmoid) Launch(c *graph.DeviceCall) { c.Elementwise("sigmoid") }
 
 // sigmoidGrad computes dx = dy y (1 - y). Inputs: dy, y.
 type sigmoidGrad struct{ graph.NoGradient }
@@ -40,10 +38,8 @@ func (sigmoidGrad) String() string { return "GradX of Sigmoid" }
 
 func (sigmoidGrad) InPlace(int) bool { return true }
 
-func (k sigmoidGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runSigmoidGrad, runSigmoidGrad)
+func (sigmoidGrad) Run(c *graph.Call) {
+	graph.Elementwise(c, kernel.SigmoidGradient[float32], kernel.SigmoidGradient[float64])
 }
 
-func runSigmoidGrad[T kernel.Float](_ sigmoidGrad, c graph.CallOf[T]) {
-	graph.State[kernel.Sigmoid[T]](c).Backward(c.Pool(), c.Out(), c.In(0), c.In(1))
-}
+func (sigmoidGrad) Launch(c *graph.DeviceCall) { c.Elementwise("sigmoid_grad") }

@@ -6,6 +6,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
 	"github.com/residua-go/residua/graph/kernel"
 )
 
@@ -35,12 +36,11 @@ func (k softCap) VJP(d *graph.Derivative) {
 }
 
 func (k softCap) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runSoftCap, runSoftCap)
+	graph.Elementwise(c, kernel.SoftCap[float32], kernel.SoftCap[float64], k.c)
 }
 
-func runSoftCap[T kernel.Float](k softCap, c graph.CallOf[T]) {
-	graph.State[kernel.SoftCap[T]](c).Forward(c.Pool(), c.Out(), c.In(0), k.c)
-}
+// Launch runs the op on a device.
+func (k softCap) Launch(c *graph.DeviceCall) { c.Elementwise("softcap", cuda.Float(k.c)) }
 
 // softCapGrad computes dx = dy (1 - (y/c)^2). Inputs: dy, y.
 type softCapGrad struct {
@@ -53,9 +53,9 @@ func (k softCapGrad) String() string { return "GradX of " + k.of.String() }
 func (softCapGrad) InPlace(int) bool { return true }
 
 func (k softCapGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runSoftCapGrad, runSoftCapGrad)
+	graph.Elementwise(c, kernel.SoftCapGradient[float32], kernel.SoftCapGradient[float64], k.of.c)
 }
 
-func runSoftCapGrad[T kernel.Float](k softCapGrad, c graph.CallOf[T]) {
-	graph.State[kernel.SoftCap[T]](c).Backward(c.Pool(), c.Out(), c.In(0), c.In(1), k.of.c)
+func (k softCapGrad) Launch(c *graph.DeviceCall) {
+	c.Elementwise("softcap_grad", cuda.Float(k.of.c))
 }

@@ -1,10 +1,10 @@
 package elementwise
 
 import (
-	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
 	"github.com/residua-go/residua/graph/kernel"
 )
 
@@ -24,10 +24,7 @@ func SwiGLU(b *graph.Builder, gate, value *gorgonia.Node) *gorgonia.Node {
 func (swiGLU) String() string { return "SwiGLU" }
 
 func (swiGLU) Infer(in []graph.Signature) (graph.Signature, error) {
-	if !in[1].Shape.Eq(in[0].Shape) {
-		return graph.Signature{}, errors.Errorf("value: want shape %v as the gate, got %v", in[0].Shape, in[1].Shape)
-	}
-	return in[0], nil
+	return graph.SameShape(in, "gate", "value")
 }
 
 func (swiGLU) InPlace(int) bool { return true }
@@ -45,13 +42,11 @@ func (swiGLU) VJP(d *graph.Derivative) {
 	}
 }
 
-func (k swiGLU) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runSwiGLU, runSwiGLU)
+func (swiGLU) Run(c *graph.Call) {
+	graph.Elementwise(c, kernel.SwiGLU[float32], kernel.SwiGLU[float64])
 }
 
-func runSwiGLU[T kernel.Float](_ swiGLU, c graph.CallOf[T]) {
-	graph.State[kernel.SwiGLU[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1))
-}
+func (swiGLU) Launch(c *graph.DeviceCall) { c.Elementwise("swiglu") }
 
 // swiGLUGrad computes dgate = dy ⊙ value ⊙ silu'(gate); its secondary is dvalue = dy ⊙ silu(gate).
 // Inputs: dy, gate, value.
@@ -61,17 +56,17 @@ func (swiGLUGrad) String() string { return "GradGate of SwiGLU" }
 
 func (swiGLUGrad) InPlace(int) bool { return true }
 
-func (k swiGLUGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runSwiGLUGrad, runSwiGLUGrad)
+func (swiGLUGrad) Run(c *graph.Call) {
+	graph.Elementwise(c, kernel.SwiGLUGradient[float32], kernel.SwiGLUGradient[float64])
 }
 
-func runSwiGLUGrad[T kernel.Float](_ swiGLUGrad, c graph.CallOf[T]) {
+func (swiGLUGrad) Launch(c *graph.DeviceCall) {
+	c.Unify()
 	dgate := c.Out()
-	dvalue, _ := c.SecondaryOut(0)
-	if dvalue == nil { // not wanted
-		dvalue = dgate
-	}
-	graph.State[kernel.SwiGLU[T]](c).Backward(c.Pool(), dgate, dvalue, c.In(0), c.In(1), c.In(2))
+	dvalue := c.SecondaryAs(0, dgate.Type)
+	c.Launch("swiglu_grad"+dgate.Suffix(), cuda.Eights(dgate.N),
+		dgate, dvalue.Array, c.In(0), c.In(1), c.In(2), cuda.Long(dgate.N))
+	dvalue.Deliver()
 }
 
 // SwiGLUGradient returns the gradient of the gate, where d differentiates the product of gate and

@@ -1,7 +1,6 @@
 package elementwise
 
 import (
-	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
@@ -24,10 +23,7 @@ func WherePositive(b *graph.Builder, x, gate *gorgonia.Node) *gorgonia.Node {
 func (wherePositive) String() string { return "WherePositive" }
 
 func (wherePositive) Infer(in []graph.Signature) (graph.Signature, error) {
-	if !in[1].Shape.Eq(in[0].Shape) {
-		return graph.Signature{}, errors.Errorf("gate: want the shape of x, %v, got %v", in[0].Shape, in[1].Shape)
-	}
-	return in[0], nil
+	return graph.SameShape(in, "x", "gate")
 }
 
 func (wherePositive) InPlace(int) bool { return true }
@@ -36,12 +32,8 @@ func (wherePositive) Differentiable(i int) bool { return i == 0 }
 
 func (k wherePositive) VJP(d *graph.Derivative) { d.Make(0, k, d.Gradient(), d.Input(1)) }
 
-func (k wherePositive) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runWherePositive, runWherePositive)
-}
-
-func runWherePositive[T kernel.Float](_ wherePositive, c graph.CallOf[T]) {
-	graph.State[kernel.WherePositive[T]](c).Run(c.Pool(), c.Out(), c.In(0), c.In(1))
+func (wherePositive) Run(c *graph.Call) {
+	graph.Elementwise(c, kernel.WherePositive[float32], kernel.WherePositive[float64])
 }
 
 // detach passes its input on without a gradient.

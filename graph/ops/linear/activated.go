@@ -58,10 +58,11 @@ func runLinearActivated[T kernel.Float](k linearActivated, c graph.CallOf[T]) {
 		return
 	}
 	y, _ := c.SecondaryOut(0)
-	gemm := graph.State[kernel.GemmActivated[T]](c)
+	gemm, h := graph.State[kernel.GemmElementwise[T]](c), c.Out()
 	gemm.SetWeights(c.Weights(1))
-	gemm.Forward(c.Pool(), y, c.Out(), c.In(0), c.In(1),
-		c.Signature(0).Leading(), inputs, outputs, k.Transposed, k.activation.Function)
+	gemm.Run(c.Pool(), k.Transposed, c.Signature(0).Leading(), outputs, inputs, c.In(0), c.In(1), h,
+		kernel.InstanceOf[T](kernel.Activate[float32], kernel.Activate[float64]),
+		[][]T{y}, [][]T{h}, float64(k.activation.Function))
 }
 
 // DeviceBytes counts the workspace of cuBLASLt.
@@ -118,8 +119,10 @@ func runLinearGradActivated[T kernel.Float](k linearGradActivated, c graph.CallO
 			c.Packed(1, !k.of.Transposed, inputs, outputs), c.Result().Leading(), k.activation.Function)
 		return
 	}
-	graph.State[kernel.GemmActivated[T]](c).Backward(c.Pool(), c.Out(), c.In(2), c.In(0), c.In(1),
-		c.Result().Leading(), inputs, outputs, k.of.Transposed, k.activation.Function)
+	dh := c.Out()
+	graph.State[kernel.GemmElementwise[T]](c).Run(c.Pool(), !k.of.Transposed, c.Result().Leading(), inputs, outputs, c.In(0), c.In(1), dh,
+		kernel.InstanceOf[T](kernel.ActivateGradient[float32], kernel.ActivateGradient[float64]),
+		[][]T{dh}, [][]T{dh, c.In(2)}, float64(k.activation.Function))
 }
 
 // epilogueBytes returns the scratch memory that a product with this activation takes on a device.

@@ -68,10 +68,11 @@ func runValueProduct[T kernel.Float](k valueProduct, c graph.CallOf[T]) {
 		return
 	}
 	y, _ := c.SecondaryOut(0)
-	gemm := graph.State[kernel.GemmSwiGLU[T]](c)
+	gemm, value := graph.State[kernel.GemmElementwise[T]](c), c.Out()
 	gemm.SetWeights(c.Weights(1))
-	gemm.Forward(c.Pool(), y, c.Out(), c.In(2), c.In(0), c.In(1),
-		c.Signature(0).Leading(), inputs, outputs)
+	gemm.Run(c.Pool(), false, c.Signature(0).Leading(), outputs, inputs, c.In(0), c.In(1), value,
+		kernel.InstanceOf[T](kernel.SwiGLU[float32], kernel.SwiGLU[float64]),
+		[][]T{y}, [][]T{c.In(2), value})
 }
 
 // gatedValue is y = silu(gate) ⊙ value, computed by the run of value. Inputs: value, gate.
@@ -123,6 +124,8 @@ func runLinearGradSwiGLU[T kernel.Float](k linearGradSwiGLU, c graph.CallOf[T]) 
 		return
 	}
 	dgate, _ := c.SecondaryOut(0)
-	graph.State[kernel.GemmSwiGLU[T]](c).Backward(c.Pool(), dgate, c.Out(), c.In(3), c.In(2), c.In(0), c.In(1),
-		c.Result().Leading(), inputs, outputs, k.of.Transposed)
+	dvalue := c.Out()
+	graph.State[kernel.GemmElementwise[T]](c).Run(c.Pool(), !k.of.Transposed, c.Result().Leading(), inputs, outputs, c.In(0), c.In(1), dvalue,
+		kernel.InstanceOf[T](kernel.SwiGLUGradient[float32], kernel.SwiGLUGradient[float64]),
+		[][]T{dgate, dvalue}, [][]T{dvalue, c.In(3), c.In(2)})
 }

@@ -24,6 +24,7 @@ func TestGemmActivated(t *testing.T) {
 
 func testGemmActivated[T Float](t *testing.T, d [3]int, transposed bool, f Activation) {
 	rows, in, out := d[0], d[1], d[2]
+	activate, gradient := InstanceOf[T](Activate[float32], Activate[float64]), InstanceOf[T](ActivateGradient[float32], ActivateGradient[float64])
 	draw := rand.New(rand.NewPCG(1, uint64(rows)))
 	fresh := func(n int) []T {
 		x := make([]T, n)
@@ -38,20 +39,26 @@ func testGemmActivated[T Float](t *testing.T, d [3]int, transposed bool, f Activ
 	ldw := choose(transposed, in, out)
 	wantH, wantY, h, y := make([]T, rows*out), make([]T, rows*out), make([]T, rows*out), make([]T, rows*out)
 	(&Gemm[T]{}).Run(p, false, transposed, rows, out, in, 1, x, in, w, ldw, 0, wantH, out)
-	(&Activate[T]{}).Forward(p, wantY, wantH, f)
-	k := &GemmActivated[T]{}
-	k.Forward(p, y, h, x, w, rows, in, out, transposed, f)
+	(&Elementwise[T]{}).Run(p, activate, [][]T{wantY}, [][]T{wantH}, float64(f))
+	k := &GemmElementwise[T]{}
+	forward := func() {
+		k.Run(p, transposed, rows, out, in, x, w, h, activate, [][]T{y}, [][]T{h}, float64(f))
+	}
+	forward()
 	require.Equal(t, wantH, h)
 	require.Equal(t, wantY, y)
 
 	dy := fresh(rows * out)
 	want, got := make([]T, rows*in), make([]T, rows*in)
 	(&Gemm[T]{}).Run(p, false, !transposed, rows, in, out, 1, dy, out, w, ldw, 0, want, in)
-	(&Activate[T]{}).Backward(p, want, want, x, f)
-	k.Backward(p, got, x, dy, w, rows, in, out, transposed, f)
+	(&Elementwise[T]{}).Run(p, gradient, [][]T{want}, [][]T{want, x}, float64(f))
+	backward := func() {
+		k.Run(p, !transposed, rows, in, out, dy, w, got, gradient, [][]T{got}, [][]T{got, x}, float64(f))
+	}
+	backward()
 	require.Equal(t, want, got)
 	require.Zero(t, testing.AllocsPerRun(3, func() {
-		k.Forward(p, y, h, x, w, rows, in, out, transposed, f)
-		k.Backward(p, got, x, dy, w, rows, in, out, transposed, f)
+		forward()
+		backward()
 	}))
 }
