@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// AdapterA and AdapterB end the names of an Adapter's two parameters.
+// AdapterA and AdapterB are the suffixes of the names of an Adapter's two parameters.
 const (
 	AdapterA = ".lora_A"
 	AdapterB = ".lora_B"
@@ -43,8 +43,8 @@ func (a Adapter) parameters(of *Param) []ParamSpec {
 	return []ParamSpec{first, second}
 }
 
-// Adapt makes all graphs over an empty Store read weights as the adapters change them. Only the
-// adapters' parameters are trained: all others are Frozen.
+// Adapt adds adapters to a Store that has no parameters yet: graphs over the Store then read each
+// adapted weight as W'. Only the adapters' parameters are trained; all other parameters are Frozen.
 func (s *Store) Adapt(adapters []Adapter) error {
 	if len(s.params) > 0 {
 		return errors.Errorf("graph: Adapt: want a store without parameters, got one with %d", len(s.params))
@@ -59,7 +59,7 @@ func (s *Store) Adapt(adapters []Adapter) error {
 // Trained returns the parameters that are not Frozen, in the order in which they were made.
 func (s *Store) Trained() []*Param { return s.some(false) }
 
-// Frozen returns the other parameters.
+// Frozen returns the parameters that are Frozen, in the order in which they were made.
 func (s *Store) Frozen() []*Param { return s.some(true) }
 
 func (s *Store) some(frozen bool) (some []*Param) {
@@ -71,8 +71,8 @@ func (s *Store) some(frozen bool) (some []*Param) {
 	return some
 }
 
-// Merged returns a Store that serves the weights as the adapters have changed them, with the bits
-// that graphs over s read; a Store without adapters serves its own.
+// Merged returns a Store (see Serve) in which W' replaces each adapted weight, with the same bits
+// that graphs over s read. For a Store without adapters it returns s.Serve().
 func (s *Store) Merged() (*Store, error) {
 	if s.adapters == nil {
 		return s.Serve(), nil
@@ -93,7 +93,8 @@ func (s *Store) Merged() (*Store, error) {
 	return merged.Serve(), nil
 }
 
-// changed returns a weight's values as graphs read them.
+// changed returns the values of W' for an adapted weight, and the values of any other parameter as
+// they are.
 func (s *Store) changed(p *Param) (*tensor.Dense, error) {
 	if s.adapters[p.Name] == nil {
 		return p.Value, nil
@@ -116,7 +117,8 @@ func (s *Store) changed(p *Param) (*tensor.Dense, error) {
 	return value.Clone().(*tensor.Dense), nil
 }
 
-// adapted returns the node of a parameter as the Store's adapters change it.
+// adapted returns the node of W', given the node w of a parameter: w itself if the Store has no
+// adapters for that parameter.
 func (b *Builder) adapted(p *Param, w *gorgonia.Node) *gorgonia.Node {
 	adapters := b.options.Store.adapters[p.Name]
 	if len(adapters) == 0 {
@@ -228,7 +230,8 @@ func runAdaptGradB[T kernel.Float](k adaptGradB, c CallOf[T]) {
 		c.Out(), a.Width)
 }
 
-// kept returns the factor of an output's old content in a product that is written there.
+// kept returns 1 for a product that is added to its output's old content, and 0 for one that
+// replaces it.
 func kept[T kernel.Float](accumulate bool) T {
 	if accumulate {
 		return 1

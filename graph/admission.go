@@ -11,7 +11,8 @@ import (
 )
 
 // AvailableMemory returns how many bytes of memory the process can still take. Swap counts; the
-// limit of the process's control group applies. It returns math.MaxInt on systems that do not say.
+// limit of the process's control group applies. It returns math.MaxInt on systems where this is
+// unknown.
 func AvailableMemory() int { return memory.Available() }
 
 // checkMemory refuses a program whose buffers do not fit into the available memory, before they are

@@ -116,8 +116,8 @@ func (b *Builder) DropoutSite() uint32 {
 }
 
 // Block marks the nodes that body makes as one unit of recomputation. A Program that recomputes
-// keeps only the values that enter and leave the block, and computes the others again in the
-// backward pass.
+// keeps only the values that enter and leave the block, and computes the block's other values again
+// in the backward pass.
 func (b *Builder) Block(body func()) {
 	outer := b.block
 	b.blockCount++

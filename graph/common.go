@@ -1,6 +1,6 @@
 package graph
 
-// Common returns a value of type K that ops of b's graph have in common, by a key. The first call
+// Common returns the value of type K that the ops of b's graph share under a key. The first call
 // makes it.
 func Common[K any](b *Builder, key string) *K {
 	if b.common == nil {

@@ -9,7 +9,8 @@ type (
 	// backward pass computes only to recompute a forward result, such as attention's logits, do
 	// not count: without recomputation a loss and its gradients take three times ForwardFLOPs.
 	FLOPCounter interface{ FLOPs(c Cost) int }
-	// ByteCounter is a Primitive that does not simply read each input and write each output once.
+	// ByteCounter is a Primitive that does not simply read each input and write each output once:
+	// Bytes returns how many bytes one run reads and writes.
 	ByteCounter interface{ Bytes(c Cost) int }
 	// HostByteCounter is a Primitive that takes much memory while it runs on the CPU.
 	HostByteCounter interface {

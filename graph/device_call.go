@@ -26,8 +26,8 @@ type DeviceCall struct {
 // Launcher is a Primitive that runs on a GPU: it starts kernels and returns without waiting.
 type Launcher interface{ Launch(c *DeviceCall) }
 
-// CPUOnly is a Launcher that can run only on the CPU with some of its settings; its method
-// tells whether it has such settings.
+// CPUOnly is implemented by a Launcher that some settings restrict to the CPU. Its method tells
+// whether it has such settings.
 type CPUOnly interface {
 	Launcher
 	CPUOnly() bool

@@ -40,7 +40,7 @@ func newCommunicatorID() ([]byte, error) { return cuda.NewCommunicatorID() }
 func pciBusIDs() ([]string, error) { return cuda.PCIBusIDs() }
 
 // onDeviceOp wraps op for the device. An op that depends on the cache's rows stays on the CPU,
-// where those are kept; it computes only one integer per token.
+// where the rows are kept; it computes only one integer per token.
 func (b *Builder) onDeviceOp(op *Op) (gorgonia.Op, error) {
 	if op.onHost() {
 		return op, nil

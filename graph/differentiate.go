@@ -81,8 +81,9 @@ func (d *differentiator) walk(loss *gorgonia.Node) error {
 	return nil
 }
 
-// visitWeights visits those of a visited node's inputs that are weights with adapters, once all
-// their readers have been visited, so that the gradient of the whole weight is soon free.
+// visitWeights visits, among the inputs of a node just visited, each weight with adapters whose
+// readers have now all been visited. The memory of that weight's whole gradient is then soon free
+// again.
 func (d *differentiator) visitWeights(inputs gorgonia.Nodes) error {
 	for _, c := range inputs {
 		if _, ok := PrimitiveOf(c).(adapt); !ok {
@@ -207,7 +208,7 @@ func keepsFloat32(n *gorgonia.Node) bool {
 	return ok && k.KeepsFloat32()
 }
 
-// keepFloat32 marks nodes, parameter gradients and the terms that they sum, to be stored in 32
+// keepFloat32 marks nodes (parameter gradients, and the terms that they sum) to be stored in 32
 // bits.
 func keepFloat32(nodes gorgonia.Nodes) {
 	for _, n := range nodes {

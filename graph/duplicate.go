@@ -19,9 +19,9 @@ func copyInput[T kernel.Float](_ duplicate, c CallOf[T]) {
 	copy(c.Out(), c.In(0))
 }
 
-// separate gives inputs from the second on a copy of the arriving gradient where VJP passed that
-// same node to several inputs. gorgonia.Grad sums gradients by stock Adds, which write the sum into
-// one of their terms and would change the other inputs' gradient.
+// separate replaces the arriving gradient by a copy wherever VJP passed that same node to more than
+// one input; the first of these inputs keeps the node. gorgonia.Grad sums gradients by stock Adds,
+// which write the sum into one of their terms and would change the other inputs' gradient.
 func (d *Derivative) separate() {
 	passed := false
 	for i, g := range d.grads {

@@ -23,12 +23,12 @@ type Fuser interface {
 type Next struct {
 	Of        Primitive // the op before it: the Fuser, or a Primitive that embeds it
 	Primitive Primitive
-	Input     int  // the number of its input that is that output
+	Input     int  // which of its inputs is that output
 	Alone     bool // nothing else reads the output, so it need not be written
 }
 
 // fuse gives each Fuser its follower: the op that runs next, if the Fuser can compute it, too, and
-// everything else that it reads is there before. Call it before the intervals are made: a
+// if the follower's other inputs are computed earlier. Call it before the intervals are made: a
 // follower's buffer is in use from the Fuser's run on.
 func (p *plan) fuse() {
 	for i, n := range p.order {
@@ -47,8 +47,8 @@ func (p *plan) fuse() {
 	}
 }
 
-// follower returns the node that runs next after position i, if it reads that node once and
-// everything else that it reads exists before; else nil.
+// follower returns the node that runs directly after position i, if it reads the node at i once and
+// all its other inputs exist earlier; else nil.
 func (p *plan) follower(i int) *gorgonia.Node {
 	for _, n := range p.order[i+1:] {
 		op := opOf(n)
@@ -75,7 +75,7 @@ func (p *plan) follower(i int) *gorgonia.Node {
 	return nil
 }
 
-// launchesNothing tells whether the op's value is there without its run.
+// launchesNothing tells whether the op's value exists without a run of the op.
 func (op *Op) launchesNothing() bool {
 	if op.primary != nil {
 		k, ok := op.Primitive.(secondaryOutput)

@@ -298,9 +298,9 @@ func (w *widths) operand(pool *kernel.Pool, value []float32, values int) []kerne
 }
 
 // halvesMemory returns the memory that precision BF16 takes on the CPU in addition to the arena, in
-// bytes. copies is for packed parameters, counted as if products read all of them, in one form or,
-// with gradients, in two. scratch is the largest need of one op for float32 copies of what it reads
-// and writes; an op that is ByRows only needs copies of its secondaries.
+// bytes. copies is the memory of packed parameters, as if products read all parameters: in one form
+// or, with gradients, in two. scratch is the largest need of one op for float32 copies of what it
+// reads and writes; a ByRows op needs such copies only of its secondaries.
 func (p *Program) halvesMemory() (copies, scratch int) {
 	if !p.builder.halves() {
 		return 0, 0

@@ -36,8 +36,8 @@ type Options struct {
 	// Seed seeds the dropout masks and, if Store is nil, the initial parameters. It does not change
 	// a given Store, which has its own seed from NewStore.
 	Seed uint64
-	// Simulate makes one thread of the CPU run the parts of an op that Threads workers would
-	// share, one after another, so that Program.Profile tells how evenly they would share it.
+	// Simulate makes one CPU thread run, one after another, the parts of an op that Threads workers
+	// would share. Program.Profile then tells how evenly the work is divided.
 	Simulate bool
 	// Context stops building and compiling when it ends, with its error; nil: nothing stops them.
 	Context context.Context

@@ -143,8 +143,8 @@ func (p *plan) lastUse(n *gorgonia.Node) int {
 }
 
 // overwritable returns the interval of an input that n may overwrite, nil if there is none. A
-// secondary may overwrite its primary's input. What the op before n may compute in its own run must
-// not overwrite an input of that op, and no secondary is in place.
+// secondary may overwrite an input of its primary. If the op before n may compute n in its own run,
+// then n must not overwrite an input of that op, and n's secondaries overwrite nothing.
 func (p *plan) overwritable(n *gorgonia.Node) *interval {
 	may, run := inPlace(opOf(n)), n
 	if opOf(n).primary != nil {
@@ -169,8 +169,8 @@ func (p *plan) overwritable(n *gorgonia.Node) *interval {
 	return nil
 }
 
-// inPlace returns a function that tells which inputs, of its own or of its primary, an op may
-// overwrite; nil if it may overwrite none.
+// inPlace returns a function that tells whether op may overwrite input i: an input of its own or,
+// for a secondary, of its primary. It returns nil if op may overwrite none.
 func inPlace(op *Op) func(i int) bool {
 	if op.primary != nil {
 		k, ok := op.primary.Primitive.(SecondaryInPlacer)

@@ -22,10 +22,9 @@ const (
 // Precisions lists all precisions.
 func Precisions() []Precision { return cuda.Precisions() }
 
-// PathOf returns the name of the processor's instructions that results on the CPU in a precision
-// depend on: avx512, avx2, neon or portable, or in BF16, where the processor has AMX, amx. On
-// machines with the same path results have the same bits, except of weights in fewer bits
-// (Options.Weights).
+// PathOf names the processor's instructions with which the CPU computes in a precision: avx512,
+// avx2, neon, portable, or amx (BF16 on a processor that has AMX). On machines with the same path,
+// results have the same bits, except those of weights in fewer bits (Options.Weights).
 func PathOf(p Precision) string { return kernel.PathOf(p == BF16) }
 
 // A Primitive may implement these interfaces to choose the type of its output on a device.

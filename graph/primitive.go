@@ -36,8 +36,9 @@ type (
 	// SecondaryInPlacer is a Primitive whose secondary number n may, in the same way, share the
 	// memory of input i.
 	SecondaryInPlacer interface{ SecondaryInPlace(n, i int) bool }
-	// Holder is a Primitive whose gradient also computes terms of its output's gradient that
-	// readers leave to it (Derivative.Hold). Holds tells whether it takes one more than those held.
+	// Holder is a Primitive whose readers may leave terms of its output's gradient to it
+	// (Derivative.Hold): its own gradient computes them, too. Holds tells whether it takes the
+	// given term in addition to those that it already holds.
 	Holder interface {
 		Holds(held []any, term any) bool
 	}
@@ -146,16 +147,18 @@ func (d *Derivative) Gradient() *gorgonia.Node { return d.grad }
 // Set stores the gradient with respect to input i.
 func (d *Derivative) Set(i int, grad *gorgonia.Node) { d.grads[i] = grad }
 
-// SetSecondary makes, if the gradient of input i is wanted, secondary number n of primary, which
-// primary's run computes (CallOf.SecondaryOut), names it, and sets it as that gradient.
+// SetSecondary sets the gradient of input i to a new node with the given name, secondary number n
+// of primary: primary's run computes it (CallOf.SecondaryOut). If that gradient is not wanted, it
+// does nothing.
 func (d *Derivative) SetSecondary(i int, primary *gorgonia.Node, n int, name string) {
 	if d.Wants(i) {
 		d.SetHeld(i, primary, n, name)
 	}
 }
 
-// SetHeld does what SetSecondary does for an input of which Differentiable says that it has no
-// gradient: a secondary of the op reads that input, too, and has left its gradient to the op.
+// SetHeld does what SetSecondary does, but also for an input that has no gradient according to
+// Differentiable. It serves an input that a secondary of the op reads, too, if that secondary has
+// left the gradient to the op (Hold).
 func (d *Derivative) SetHeld(i int, primary *gorgonia.Node, n int, name string) {
 	d.Set(i, d.b.secondary(primary, n, name, d.op.in[i].Shape, nil))
 }
@@ -184,9 +187,9 @@ func (d *Derivative) SetScaled(i int, primary *gorgonia.Node, n int, name string
 // gradient in the same pass then sets the sum of both.
 func (d *Derivative) TakeAccumulated(i int) *gorgonia.Node { return d.takeAccumulated(i) }
 
-// Hold leaves a term of input i's gradient to the Holder that makes the input, whose gradient then
-// computes it in its own pass. It returns false, and leaves nothing, unless such an op makes the
-// input, and the input has a gradient from its other readers.
+// Hold leaves a term of input i's gradient to the Holder that makes the input; that op's gradient
+// then computes the term in its own pass. Hold returns false and leaves nothing if no Holder that
+// takes the term makes the input, or if the input has no gradient yet from its other readers.
 func (d *Derivative) Hold(i int, term any) bool { return d.hold(i, term) }
 
 // Held returns the terms that the output's readers have left.
@@ -202,8 +205,9 @@ func (d *Derivative) MakeAccumulating(k Primitive, inputs ...*gorgonia.Node) *go
 }
 
 // FusibleInput returns input i's node if a Primitive makes it and only this op reads it, else nil.
-// The gradient of that Primitive may then be fused into this op's gradient, which sets the
-// gradients of its inputs and reads them by Recomputed.
+// VJP may then set, as input i's gradient, a node that also computes the gradient of that
+// Primitive, whose inputs it reads by Recomputed. That Primitive's VJP must recognise such a node
+// and pass it on.
 func (d *Derivative) FusibleInput(i int) *gorgonia.Node { return d.fusible(i) }
 
 // Recomputed returns the node to read in the backward pass instead of n, a forward node that is not

@@ -22,8 +22,8 @@ type OpProfile struct {
 	Seconds float64 // wall time; on a GPU, the GPU's time
 	FLOPs   int     // of matrix products, as ForwardFLOPs and TrainFLOPs count them
 	Bytes   int     // inputs and outputs, each counted once per call
-	// Alone and Shared say, with Options.Simulate, how long the calls take on one thread and on
-	// Threads, and Even how long on Threads if all items of a kernel's work took the same time.
+	// With Options.Simulate: Alone is the time that the calls take on one thread, Shared on Threads
+	// workers, and Even on Threads workers if all items of a kernel's work took the same time.
 	Alone, Shared, Even float64
 }
 

@@ -14,8 +14,8 @@ type Piece struct {
 }
 
 // DeviceRanks exchanges gradients and weights between the devices of several ranks, each of which
-// has a Store with the same parameters. The methods ReduceGradients and SpreadWeights start what
-// they do; until Done says that it is done, the Store's device may not be used.
+// has a Store with the same parameters. ReduceGradients and SpreadWeights return before their work
+// is done: do not use the Store's device until Done returns true.
 type DeviceRanks struct {
 	store *Store
 	comm  cuda.Communicator

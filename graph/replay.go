@@ -47,7 +47,7 @@ func (p *Program) compute() error {
 	return errors.Wrap(err, "RESIDUA_CUDA_GRAPH=1")
 }
 
-// replay starts the recorded run, which it records if there is none.
+// replay starts the recorded run; if there is none, it records one first.
 func (p *Program) replay(device cuda.Capturer, kind *replay) (err error) {
 	if err := p.placeInputs(); err != nil {
 		return err

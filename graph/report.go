@@ -13,8 +13,8 @@ type Memory struct {
 	Unshared    int // the size of the outputs without sharing
 	Activations int // forward outputs that the backward pass reads, except those computed from parameters alone
 	Parameters  int // values, gradients and moments in the Store
-	// Adapted is the part of the arena for weights as adapters change them, AdaptedGradients for
-	// their gradients, as many as there are at one time.
+	// Adapted is the size of all weights changed by adapters, AdaptedGradients the most that the
+	// gradients of such weights take at one time. Both are parts of the arena.
 	Adapted, AdaptedGradients int
 }
 

@@ -84,7 +84,7 @@ type Store struct {
 	weights map[*Param]*convertedWeight // of a Store that serves: weights in fewer bits
 }
 
-// sharedParameters holds what a Store and the Stores that serve it share.
+// sharedParameters holds what a Store shares with the Stores that its Serve returns.
 type sharedParameters struct {
 	dtype    tensor.Dtype
 	seed     uint64

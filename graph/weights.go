@@ -185,10 +185,9 @@ func (s *Store) converted(b *Builder, p *Param, r *weightReads) (*kernel.Weights
 	return c.weights, nil
 }
 
-// Release drops the float32 values of the parameters that all programs made over this Store until
-// now read only in fewer bits (Options.Weights): Param.Value becomes nil, also for other Stores
-// that share the parameters. New programs over this Store can still read those parameters in that
-// form.
+// Release sets Param.Value to nil for each parameter that all programs made so far over this Store
+// read only in fewer bits (Options.Weights). The value is gone also for other Stores that share the
+// parameter. New programs over this Store can still read the parameter in fewer bits.
 func (s *Store) Release() {
 	for p, c := range s.weights {
 		if !c.others {

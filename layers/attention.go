@@ -171,10 +171,11 @@ func NewAttention(b *graph.Builder, name string, c AttentionConfig) *CausalAtten
 
 // Forward attends: qkv [T, (H+2*KV)*Dh] -> o [T, H, Dh]. seq is the number of tokens in a row;
 // starts are the document starts, or nil. Hooks name.q, .k and .v see queries, keys and values
-// [T, H, Dh] after QK-norm and value residual. If name.pattern is hooked, the probabilities
-// [T, H, seq] (query, head, the key's index in its row) are computed and o is made from them, and
-// with name.scores what they are the softmax of; with name.q_rotated or .k_rotated, which exist
-// only with rotary positions, those are computed first. These are errors with a generation's cache.
+// [T, H, Dh] after QK-norm and value residual. Further hooks make Forward compute attention in
+// several passes, which a generation's cache does not allow (an error): name.pattern sees the
+// probabilities [T, H, seq] (query, head, the key's index in its row), from which o is then made;
+// name.scores sees their logits, before the softmax; name.q_rotated and .k_rotated, which exist
+// only with rotary positions, see queries and keys after the rotation.
 func (a *CausalAttention) Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) *gorgonia.Node {
 	o := a.options
 	o.Seq, o.Starts = seq, starts

@@ -130,9 +130,9 @@ func (r RopeScaling) IsZero() bool { return reflect.ValueOf(r).IsZero() }
 // RotatedPairs returns how many pairs of a head rotate if a share of its entries does.
 func RotatedPairs(part float64, headDim int) int { return int(part*float64(headDim)) / 2 }
 
-// stretch returns the scaling of an attention's rotary positions, for rows of tokens. Of a head
-// with RopePart, the first pairs rotate as those of a head that has no others; the rates of the
-// others are 0.
+// stretch returns the scaling of an attention's rotary positions, for rows of tokens. With RopePart
+// only the first pairs of a head rotate, by the scaling of a smaller head made of these pairs
+// alone; the rates of all other pairs are 0.
 func (c AttentionConfig) stretch(tokens int) kernel.RopeStretch {
 	switch {
 	case c.RopeBase == 0:
@@ -174,7 +174,7 @@ func (r RopeScaling) stretch(base float64, headDim, tokens int) kernel.RopeStret
 	return kernel.RopeStretch{Rates: rates, Amplitude: r.AttentionFactor}
 }
 
-// interpolated returns m_i.
+// interpolated returns m_i, which says how far pair i is interpolated (see RopeScaling).
 func (r RopeScaling) interpolated(i int, base float64, headDim int) float64 {
 	clamp := func(v float64) float64 { return min(max(v, 0), 1) }
 	seq, dim := float64(r.OriginalSeq), float64(headDim)

@@ -16,7 +16,8 @@ type SettingError = setting.Error
 // Setting returns a *SettingError for a key, formatted as by fmt.Sprintf.
 func Setting(key, format string, args ...any) error { return setting.Errorf(key, format, args...) }
 
-// MaxSize keeps products of two sizes within an int; token ids are int32.
+// MaxSize is the largest size that a setting may have: a product of two sizes then fits into an
+// int, and a token id into an int32.
 const MaxSize = math.MaxInt32
 
 // WithDefaults returns the design of a stream or a feed-forward with defaults for settings that are
@@ -29,8 +30,8 @@ func WithDefaults[D any](design D) D {
 	return design
 }
 
-// CheckSize returns an error unless a setting is from 1 to MaxSize. The errors of all these checks
-// are *SettingErrors.
+// CheckSize returns an error unless a setting is from 1 to MaxSize. Like all checks here it returns
+// a *SettingError.
 func CheckSize(key string, value int) error {
 	switch {
 	case value < 1:
@@ -58,8 +59,8 @@ func CheckChoice(key, got string, known ...string) error {
 	return Setting(key, "want %s or %s, got %q", strings.Join(known[:last], ", "), known[last], got)
 }
 
-// CheckOnly returns an error if a setting that belongs only to one choice, such as "form:
-// paper", is set although the choice is got. set says for each key whether it is set.
+// CheckOnly returns an error if a setting that exists only with one choice, such as "form: paper",
+// is set although got is another choice. set tells, by key, which of these settings are set.
 func CheckOnly(choice, got string, set map[string]bool) error {
 	for _, key := range slices.Sorted(maps.Keys(set)) {
 		if set[key] && got != choice {

@@ -23,7 +23,7 @@ const (
 	GateGELU = "gelu"
 )
 
-// Defaults gives silu one value, however the config says so.
+// Defaults replaces an explicit "silu" by "", so that equal configs have equal values.
 func (c SwiGLUConfig) Defaults() FeedForwardDesign {
 	if c.Gate == GateSiLU {
 		c.Gate = ""

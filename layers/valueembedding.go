@@ -74,7 +74,8 @@ func (e *ValueEmbedding) Add(qkv, u, ids *gorgonia.Node) *gorgonia.Node {
 	return shape.Reshape(b, shape.Concat(b, shape.Slice(b, qkv, 0, all-e.width), values), axes...)
 }
 
-// eachEntry returns the matrix that repeats what a head has for each of its entries: [KV, KV*Dh].
+// eachEntry returns the matrix [KV, KV*Dh] that repeats a number of each head for all entries of
+// the head.
 func (e *ValueEmbedding) eachEntry() *gorgonia.Node {
 	values := make([]float64, e.heads*e.width)
 	for i := range values {

@@ -27,9 +27,9 @@ type Additive interface {
 // weighted except the depth-wise LSTM, whose sites write through gates.
 type Weighted interface {
 	Additive
-	// Static returns the form of one token with norms at scale 1. Coefficients that depend on the
-	// input are set as in a plain residual stream, by the design's choice. It returns nil if there
-	// is no such form.
+	// Static returns the form of one token with norms at scale 1. Each design sets its coefficients
+	// that depend on the input as in a plain residual stream. It returns nil if there is no such
+	// form.
 	Static() *Frozen
 }
 
@@ -69,8 +69,8 @@ type Writer struct {
 	// Table says that the activation is a row of a table, the parameter Name, multiplied by Scale.
 	Table bool
 	Scale float64
-	// Over is what happens to what is written, over tokens, before it enters the stream; nil:
-	// nothing.
+	// Over is the linear map over tokens that what is written passes through before it enters the
+	// stream; nil: none.
 	Over linear.Over
 	// Reads is the number of values that the writer itself computes from the stream, its hidden
 	// neurons and gates; what sites read is not counted.

@@ -66,8 +66,8 @@ func (c AltUpConfig) Check() error {
 // maxAltUpStreams bounds the maps of predictions, which have N^3 weights.
 const maxAltUpStreams = 64
 
-// Shape returns the shape of the stream that blocks update, which begins as the first of the N that
-// were predicted; they keep all N, too.
+// Shape returns the shape of the one stream that blocks read and write. Kept also counts the N
+// predicted streams, which a block keeps for its end.
 func (c AltUpConfig) Shape() Shape {
 	s := c.shape(c.D)
 	s.Kept = (c.N + 1) * c.D
@@ -79,10 +79,10 @@ func (c AltUpConfig) laurel() LaurelConfig {
 	return LaurelConfig{Vectors: c.Vectors, Form: laurelGemma, Rank: c.LaurelRank}
 }
 
-// Cost adds to the stream that blocks update the projections of the others, and each block's
-// routes, prediction and correction. A block keeps the streams, the first of them, P_0, h - P_0 and
-// what lies between the maps of a route; the ends keep the products, and each stream for the last
-// ones.
+// Cost returns the cost of the stream that blocks update, of the projections to and from the other
+// streams, and of each block's routes, prediction and correction. A block keeps the N streams, X_0,
+// P_0, h - P_0 and what lies between the two maps of a route. The ends keep the products of their
+// projections and, for the last projections, the N streams.
 func (c AltUpConfig) Cost() layers.Cost {
 	inner := c.Vectors.Cost()
 	if c.LaurelRank > 0 {
@@ -225,7 +225,8 @@ func (s *altUp) EndBlock(state State, block int) State {
 	return s.predict(x, block+1)
 }
 
-// End returns the mean of the streams, those after the first projected and as large as the first.
+// End returns the mean of the streams. Those after the first are projected, and scaled to the size
+// of the first.
 func (s *altUp) End(state State) *gorgonia.Node {
 	x := state.(VectorState).H
 	all := gorgonia.Nodes{s.stream(x, 0)}
@@ -235,8 +236,8 @@ func (s *altUp) End(state State) *gorgonia.Node {
 	return s.b.Hook(altUpOut, elementwise.Scale(s.b, s.b.Add(all...), 1/float64(s.config.N)), "feature") // [T, D]
 }
 
-// Form describes the stream that the block updates, which a block's attention reads from all
-// streams.
+// Form describes the stream that a block updates. The block's attention reads this stream as a sum
+// of all streams: its prediction.
 func (s *altUp) Form(at Site) Form {
 	f, p := s.inner.(FormDescriber).Form(at), s.blocks[at.Block]
 	if at.Sublayer == Attention {

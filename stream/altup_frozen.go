@@ -14,9 +14,9 @@ import (
 // Output names what the last norm reads.
 func (s *altUp) Output() string { return altUpOut }
 
-// Carry carries the n streams between blocks, and within a block h and below it what was
-// predicted, with the coefficients and the sizes of the run. Without a run nothing is predicted,
-// corrections are h - P_0, and projections are as they are.
+// Carry carries the n streams between blocks. Within a block it carries h and, below h, the
+// predicted streams, with the coefficients and the sizes of the run. Without a run predictions are
+// the streams themselves, corrections are h - P_0, and projections are not scaled.
 func (s *altUp) Carry(f *Frozen) {
 	n, d := s.config.N, s.c.D
 	tables := linear.Stack{linear.Identity(d)}
@@ -77,8 +77,8 @@ func (s *altUp) carryCorrect(f *Frozen, name string) {
 	}})
 }
 
-// sized returns a projection by w and the factor of the run that gives its result the size of the
-// first of the given number of streams, which a hook recorded.
+// sized returns the map of a projection by w, times the factor that in the run gave the result the
+// size of a token's first stream. The given hook recorded the token's streams.
 func (s *altUp) sized(f *Frozen, w *gorgonia.Node, hook string, streams int) linear.Map {
 	d := s.c.D
 	product, like := f.Recorded(w.Name()+productHook, d), f.Recorded(hook, streams*d)

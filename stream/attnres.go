@@ -206,7 +206,7 @@ func (c AttnResConfig) New(b *graph.Builder) Stream {
 //
 // where i runs over the sources of finished blocks only; G is 1, or a learned number that is 0 at
 // first. With several routing heads (arXiv 2607.27230) each reads its part of the columns by a
-// softmax of its own over the scores of these columns; rms(v) stays that of all columns.
+// softmax of its own over the scores of these columns; rms(v) is still taken over all columns.
 //
 // Parameters: "blocks.l.SUBLAYER.attnres.query" and ".norm" [D], unless a read has one source;
 // ".gate" [1]; "attnres.query" and ".norm".

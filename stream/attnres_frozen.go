@@ -50,8 +50,8 @@ func (a *attnRes) downForm(r depthRead, rows, of int) Coefficient {
 	return down
 }
 
-// DepthReads lists the reads of all sites and the last one. With delta these are the reads besides
-// h.
+// DepthReads lists the softmax reads of all sites and the last one. With delta the sum h, which
+// sites read in addition, is not listed.
 func (a *attnRes) DepthReads() (sources []string, reads []DepthRead) {
 	sources = []string{"embedding"}
 	for group := range slices.Chunk(a.c.AllSites(), a.config.Block) {
@@ -121,9 +121,9 @@ func (a *attnRes) Carry(f *Frozen) {
 }
 
 // weighted returns the map from the sources to what read number i reads; the last number is the
-// read before the last norm. Each source is multiplied by the run's weight, each head's part by its
-// own, or by 1. With delta it is multiplied by 1, plus the weight times the gate for sources that
-// are also read by the softmax.
+// read before the last norm. Each source has a factor: its weight in the run, separate for each
+// routing head's part, or 1 if the read has one source. With delta the factor is 1 plus, for
+// sources that the softmax reads, the gate times the weight. Without a run all factors are 1.
 func (a *attnRes) weighted(f *Frozen, i int) linear.Map {
 	heads := a.config.heads()
 	byHead := func(at func(token, head, source int) float64) linear.Map {

@@ -42,15 +42,15 @@ const (
 	ParallelKey      = "parallel"
 	HeadBiasesKey    = "attention.bias"
 
-	// ValueEmbeddingsKey is an option of streams whose links are Readings: models read the
-	// attention's normalised input there.
+	// ValueEmbeddingsKey is an option of streams whose links are Readings: models take the
+	// attention's normalised input from the link.
 	ValueEmbeddingsKey = "attention.value_embeddings"
 )
 
 // normsBefore tells whether sublayers read after a norm.
 func (o BlockOptions) normsBefore() bool { return o.Norms != NormsAfter }
 
-// normsAfter tells whether what sublayers give is normalised.
+// normsAfter tells whether sublayers' outputs are normalised.
 func (o BlockOptions) normsAfter() bool { return o.Norms == NormsAfter || o.Norms == NormsBoth }
 
 // biases tells which maps around attention have biases: W_QKV, and W_O.
@@ -118,8 +118,8 @@ func (v *Vector) carryPosts(f *Frozen) {
 	}
 }
 
-// readers lists the sites that read before a site writes: in parallel blocks the attention and its
-// block's feed-forward, which has read when its own turn to write comes.
+// readers lists the sites that read just before a site writes: usually the site itself. In a
+// parallel block both sites read before attention writes, and none before the feed-forward does.
 func (c Common) readers(at Site) []Site {
 	switch sites := c.sites(at.Block); {
 	case !c.Blocks.Parallel:

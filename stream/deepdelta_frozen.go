@@ -52,7 +52,7 @@ func (s *deepDelta) toRows(at func(token, c int) float64) linear.Map {
 	return linear.Mix{In: 1, Out: s.rows(), Width: s.c.D, At: func(t, c, _ int) float64 { return at(t, c) }}
 }
 
-// all returns the same factor for each of the dv rows.
+// all returns 1 for each of the dv rows, and 0 for the row beyond them.
 func (s *deepDelta) all(_, c int) float64 { return indicator(c < s.config.Dv) }
 
 // carryRead writes what a read gets from earlier positions, and returns the map by which it reads

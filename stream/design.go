@@ -48,8 +48,9 @@ type WidthScaling struct {
 	Keys   []string // settings of the model that grow, such as stream.d_model
 }
 
-// PlainAtInit is a design that computes the same as a plain transformer at the start, whatever the
-// weights are that both have, because its further weights start so that they change nothing.
+// PlainAtInit is a design that at the start computes the same as a plain transformer with the same
+// values of the weights that both have. The design's additional weights start at values at which
+// they change nothing.
 type PlainAtInit interface {
 	Design
 	// Plain returns that transformer's stream, or false if the settings rule it out.
@@ -70,7 +71,7 @@ type PlainWeights interface {
 // are, because nothing depends on them.
 type IdleDesign interface {
 	Design
-	// Idle returns how many entries of a parameter have none.
+	// Idle returns how many entries of a parameter have no gradient.
 	Idle(name string, shape []int) int
 }
 

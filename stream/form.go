@@ -163,7 +163,8 @@ func nodeNames(nodes ...*gorgonia.Node) []string {
 }
 
 // RowsForm returns the form of n rows whose coefficients (NewRows) all have the same choice and
-// parameters; carried says that rows are carried as they are. The caller adds how the others start.
+// parameters; carried says that rows are carried as they are. The caller adds the initial values of
+// the coefficients with that choice.
 func RowsForm(n int, carried bool, source string, choice Choice, parameters ...*gorgonia.Node) Form {
 	f := mixedForm(packing{n: n, m: 1}, source, choice, parameters...)
 	if carried {

@@ -47,8 +47,8 @@ type Frozen struct {
 	err    error    // the first error while building it
 }
 
-// source says where something enters the state: before step number at, after the first reads sites
-// that read it.
+// source says where something enters the state: before step number at, and after the first reads
+// entries of Frozen.reads.
 type source struct {
 	name      string
 	at, reads int
@@ -65,12 +65,13 @@ type readPoint struct {
 	after After
 }
 
-// After returns the maps that follow where u [T, ...] is read, with norms at the scales that they
-// have for u, or at 1 if u is nil, and the constant that comes from their biases, or nil.
+// After returns the maps between what a site reads, u [T, ...], and the block's input. Norms have
+// the scales that they have for u, or 1 if u is nil. The second result is the constant that the
+// norms' biases add, or nil.
 type After func(u []float64) (linear.Chain, []float64)
 
-// newFrozen begins the stream of a run. Without a record, whose tokens would be unknown, it is the
-// stream of one token.
+// newFrozen begins the stream of a run. Without a record there are no tokens to count, and it
+// begins the stream of one token.
 func newFrozen(r Record) *Frozen {
 	if r == nil {
 		return &Frozen{tokens: 1}
@@ -211,10 +212,10 @@ func (f *Frozen) Carry(source string, token int, y []float64) ([]float64, error)
 	return slices.Clone(f.walk(s.at, len(f.steps), token, s.up.Apply(token, y))), nil
 }
 
-// CarryTo takes what enters at a source for one token, y [width], to what the site reader reads:
-// for a matrix stream a matrix [Dk, Dv], for all others u [D], before the site's norm. It returns
-// nil if the source comes after the reader, and an error for a reader that does not exist or where
-// Carry would return one.
+// CarryTo takes what enters at a source for one token, y [width], to what the site named reader
+// reads: for a matrix stream a matrix [Dk, Dv], for all others u [D], before the site's norm. It
+// returns nil if the source comes after the reader, and an error for a reader that does not exist
+// or where Carry would return one.
 func (f *Frozen) CarryTo(source, reader string, token int, y []float64) ([]float64, error) {
 	s, err := f.sourceOf(source, token, len(y))
 	if err != nil {
@@ -254,8 +255,9 @@ func (f *Frozen) Constant(token int) ([]float64, error) {
 	return f.constantAt(token, readPoint{at: len(f.steps), down: linear.Identity(f.size)}, len(f.reads))
 }
 
-// ConstantTo returns the part of what the site reader reads for a token that comes from no source.
-// Added to what CarryTo takes there from all sources, it gives everything that the site reads.
+// ConstantTo returns the constant part of what the site named reader reads for a token: the part
+// that comes from no source. The sum of this part and of what CarryTo returns for each source is
+// everything that the site reads.
 func (f *Frozen) ConstantTo(reader string, token int) ([]float64, error) {
 	i, err := f.readerIndex(reader)
 	if err != nil {

@@ -104,8 +104,8 @@ func (o RowOptions) cost(c Vectors, n int) (cost layers.Cost) {
 	return cost
 }
 
-// unread tells whether what a site's coefficients read goes nowhere: with a single pass, at the
-// last site, unless it is the head.
+// unread tells whether nothing uses what a site's coefficients read. With a single pass that holds
+// for the last site, unless the head uses it.
 func (o RowOptions) unread(at Site, c Common) bool { return o.SinglePass && !o.reads(at, c) }
 
 // unmixed tells whether mixing that keeps the rows' sum changes nothing at a site: at the first,
@@ -125,8 +125,8 @@ func (c Common) siteOf(name string) (at Site, rest string) {
 	return at, ""
 }
 
-// rowGates are factors for n rows by which they are read and, with writes, written:
-// sigmoid(alpha (x phi) + b) + eps.
+// rowGates make n factors, sigmoid(alpha (x phi) + b) + eps, by which rows are multiplied when they
+// are read. With writes there are n more, for what is written to the rows.
 type rowGates struct {
 	n           int
 	writes      bool
@@ -134,9 +134,9 @@ type rowGates struct {
 	factor, eps float64
 }
 
-// mixer makes the parameters name.phi, name.alpha and name.b, static ones name.b alone, and returns
-// the mixer of the factors of h [T, n, D], for mix.Read and mix.Write. Site says at which row a
-// site's read starts, with raw; form describes the parameters.
+// mixer makes the parameters name.phi, name.alpha and name.b (static factors have only name.b) and
+// returns the mixer that computes the factors from h [T, n, D], for mix.Read and mix.Write. With
+// raw, site determines the row at which reads start; form describes the parameters.
 func (g rowGates) mixer(b *graph.Builder, c Vectors, name string, site int, form func(parameters gorgonia.Nodes) Form) RowMixer {
 	groups := 1 + int(indicator(g.writes))
 	start := slices.Concat(g.readStart(site), make([]float64, (groups-1)*g.n))

@@ -67,7 +67,7 @@ func (c HyperConfig) Check() error {
 	return cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N), c.RowOptions.check())
 }
 
-// Idle counts A_m of the last site where nothing reads by it.
+// Idle counts the last site's A_m, if nothing uses what is read by it.
 func (c HyperConfig) Idle(name string, shape []int) int {
 	at, rest := c.siteOf(name)
 	if !strings.HasPrefix(rest, "hyper.") || len(shape) < 2 || !c.unread(at, c.Common) {
@@ -80,7 +80,7 @@ func (c HyperConfig) Idle(name string, shape []int) int {
 func (c HyperConfig) Shape() Shape { return c.kept(c.shape(c.N * c.D)) }
 
 // Plain returns a vector stream: sites read one of n equal rows and write to all of them, and the
-// last norm maps the sum of the rows to the same features as one row.
+// norm at the end maps a sum of n equal rows to the same features as one row.
 func (c HyperConfig) Plain() (Design, bool) { return c.plain(true) }
 
 // Cost counts the coefficients; dynamic ones are kept, and so is the product from which they are

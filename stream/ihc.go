@@ -91,8 +91,8 @@ func (c IHCConfig) Idle(name string, shape []int) (entries int) {
 // Shape returns the shape of a stream of N rows.
 func (c IHCConfig) Shape() Shape { return c.kept(c.shape(c.N * c.D)) }
 
-// Plain returns a vector stream: rows that are equal are read with a sum of weights that the
-// sublayer's norm cancels, and written to with the factor 1 each.
+// Plain returns a vector stream: each site writes to every row with the factor 1, so that all rows
+// stay equal, and the sublayer's norm cancels the sum of the weights by which a site reads them.
 func (c IHCConfig) Plain() (Design, bool) { return c.plain(c.CoefEps == 0 && c.Magnitude == 2) }
 
 // SetPlain sets phi to 0: otherwise rows are written to by factors that differ a little.

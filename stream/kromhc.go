@@ -54,7 +54,7 @@ func (c KromHCConfig) Check() error {
 // pairs returns the number of logits for the rows' mixing: 2 for each of the K factors.
 func (c KromHCConfig) pairs() int { return 2 * (bits.Len(uint(c.N)) - 1) }
 
-// Idle counts what the rows' options leave without a gradient.
+// Idle counts the entries that have no gradient because of the rows' options.
 func (c KromHCConfig) Idle(name string, shape []int) int { return c.idle(c.Common, c.N, name, shape) }
 
 // Shape returns the shape of a stream of N rows.

@@ -135,7 +135,7 @@ func (c LaurelConfig) Plain() (Design, bool) {
 	return c.plain(c.Form == laurelPaper && (!c.weighted() || c.WeightScale == laurelScale))
 }
 
-// Cost adds to a vector stream what each site adds to the stream, and what that keeps.
+// Cost adds to a vector stream's cost the cost of the terms that LAuReL adds at each site.
 func (c LaurelConfig) Cost() layers.Cost {
 	total := c.Vectors.Cost()
 	for _, at := range c.AllSites() {
@@ -148,8 +148,9 @@ func (c LaurelConfig) Cost() layers.Cost {
 	return total
 }
 
-// siteCost returns the cost of a site's weights, which keep what they weigh except the stream, and
-// of the terms that are added. The parameters of these terms are counted by DepthParameters.
+// siteCost returns the cost of a site's weights and of the terms that are added. The backward pass
+// keeps what the weights multiply, except the stream, which is kept anyway. DepthParameters counts
+// the parameters of the added terms.
 func (c LaurelConfig) siteCost(at Site) layers.Cost {
 	d, m, r := float64(c.D), float64(c.terms(at)), float64(c.Rank)
 	cost := layers.Cost{FLOPs: 4 * d * r * m, Activations: r * m}

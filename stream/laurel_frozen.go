@@ -25,7 +25,7 @@ func (l *laurel) Carry(f *Frozen) {
 	l.CarryEnd(f, x)
 }
 
-// weights returns a site's alpha and beta.
+// weights returns a site's alpha and beta, given the parameter w; 1 and 1 without one.
 func (l *laurel) weights(p *gorgonia.Node) (alpha, beta float64) {
 	if p == nil {
 		return 1, 1
@@ -37,7 +37,8 @@ func (l *laurel) weights(p *gorgonia.Node) (alpha, beta float64) {
 	return c * logistic(w[0]), c * logistic(w[1])
 }
 
-// frozenExtra returns the map from the given number of rows to s.
+// frozenExtra returns the map that computes s from x and the earlier streams, the given number of
+// rows.
 func (l *laurel) frozenExtra(at Site, rows int) linear.Map {
 	site, d, rank, n := l.sites[at.Index], l.c.D, l.config.Rank, l.config.terms(at)
 	gamma := make([]float64, rows)

@@ -114,9 +114,9 @@ func (g *gemma) Carry(f *Frozen) {
 	g.CarryEnd(f, one)
 }
 
-// carrySite adds a site that reads and writes x, the first of the given number of rows, which a
-// hook recorded. An attention keeps below the rows Norm(x) at the scale of the run; it adds both
-// and the normalised result of the map.
+// carrySite adds a site that reads and writes x, which is the first of the given number of rows and
+// which the hook named read recorded. At an attention, a step replaces x by the sum, scaled, of x,
+// n = Norm(x) and the normalised result of the map.
 func (g *gemma) carrySite(f *Frozen, at Site, rows int, read string) {
 	x := firstOf(rows, g.c.D)
 	f.Read(at.Name(), x, g.After(at))
@@ -129,7 +129,8 @@ func (g *gemma) carrySite(f *Frozen, at Site, rows int, read string) {
 	f.Write(at.Name(), linear.Chain{linear.Rows(g.c.D, []float64{factor}), post, transposed(x)})
 }
 
-// carryAttention computes n from x, which a hook recorded, and the next x from both.
+// carryAttention adds the two steps of an attention: from x, which the hook named read recorded, to
+// n below the rows, and from x and n to the next x.
 func (g *gemma) carryAttention(f *Frozen, at Site, rows int, read string) {
 	d, low := g.c.D, g.low[at.Block]
 	norm, bias := g.thenNorm(g.attention[at.Block].norm)(f.Recorded(read, d))

@@ -39,7 +39,8 @@ func (l Loop) Block(depth int) int {
 	return depth
 }
 
-// Parameter returns the name of the parameter that a name with its depth stands for.
+// Parameter returns the name of a parameter in the Store, given the name with the depth at which a
+// stream asks for it.
 func (l Loop) Parameter(name string) string {
 	rest, ok := strings.CutPrefix(name, blocksPrefix)
 	number, part, inner := strings.Cut(rest, ".")
@@ -50,8 +51,8 @@ func (l Loop) Parameter(name string) string {
 	return blockName(l.Block(depth)) + "." + part
 }
 
-// LoopedDesign is a design with parameters that depend on the depth, such as weights of all earlier
-// outputs, which its Cost does not count.
+// LoopedDesign is a design with parameters whose number depends on the depth, such as the weights
+// of a sum over all earlier outputs. The design's Cost does not count these parameters.
 type LoopedDesign interface {
 	Design
 	// DepthParameters returns a function that counts the parameters of the block at a depth:

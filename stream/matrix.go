@@ -119,12 +119,12 @@ func (c MatrixConfig) Ratios(base Design) Ratios {
 	return r
 }
 
-// WidthScalings returns three widths. muP treats keys [R, Dk] as hidden weights, which is right if
-// R and Dk grow together, or neither does (Dv grows). If only R grows, more and more vectors are
-// written to the same Dk rows: keys of N(0, 1/R) meet rows of the embedding that training aligns
-// with them, so that the change of X grows, by this argument as sqrt(R/Dk), under muP too: "rank"
-// shows it. If only Dk grows, as in "dk", the argument holds for reads, but only slopes of 0.1 were
-// seen.
+// WidthScalings returns four ways to grow. muP treats keys [R, Dk] as hidden weights, which is
+// right if R and Dk grow together ("") or neither does ("dv"). If only R grows ("rank"), more and
+// more vectors are written to the same Dk rows: keys of N(0, 1/R) meet rows of the embedding that
+// training aligns with them. By this argument the change of X grows as sqrt(R/Dk) even under muP,
+// and the measurements show this growth. If only Dk grows ("dk"), the same argument holds for
+// reads, but only slopes of 0.1 were measured.
 func (MatrixConfig) WidthScalings() []WidthScaling {
 	base := MatrixConfig{Dk: 32, Dv: 8, Rank: 8}
 	return []WidthScaling{

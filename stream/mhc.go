@@ -97,8 +97,9 @@ func (c MHCConfig) Check() error {
 // Shape returns the shape of a stream of N rows.
 func (c MHCConfig) Shape() Shape { return c.kept(c.shape(c.N * c.D)) }
 
-// Plain returns a vector stream: rows that are equal are read with a sum of weights that the
-// sublayer's norm cancels, written to with the factor 1 each, and mixed by rows that sum to 1.
+// Plain returns a vector stream: each site writes to every row with the factor 1 and mixes rows by
+// weights that sum to 1, so that all rows stay equal, and the sublayer's norm cancels the sum of
+// the weights by which a site reads them.
 func (c MHCConfig) Plain() (Design, bool) { return c.plain(true) }
 
 // Cost counts a column of the projection for each entry of the rows' mixing.
@@ -180,7 +181,7 @@ func (o RowOptions) idle(c Common, n int, name string, shape []int) int {
 	return rows * (pre*n + mixing*(columns-2*n))
 }
 
-// Idle counts what the rows' options leave without a gradient.
+// Idle counts the entries that have no gradient because of the rows' options.
 func (c MHCConfig) Idle(name string, shape []int) int { return c.idle(c.Common, c.N, name, shape) }
 
 // Variant returns "single pass" or "mixed".

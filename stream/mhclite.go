@@ -51,7 +51,7 @@ func (c MHCLiteConfig) Check() error {
 	return err
 }
 
-// Idle counts what the rows' options leave without a gradient.
+// Idle counts the entries that have no gradient because of the rows' options.
 func (c MHCLiteConfig) Idle(name string, shape []int) int { return c.idle(c.Common, c.N, name, shape) }
 
 // Shape returns the shape of a stream of N rows.

@@ -11,8 +11,8 @@ type Mixer interface {
 // MixingKind says what a matrix of coefficients does.
 type MixingKind string
 
-// The kinds of the linear form h' = A_res h + B_up F(A_down h), the weights of a sum over depth,
-// and gates.
+// The kinds: the coefficients of the linear form h' = A_res h + B_up F(A_down h), the weights of a
+// sum over depth, and gates.
 const (
 	MixingCarry MixingKind = "A_res"
 	MixingDown  MixingKind = "A_down"

@@ -30,8 +30,9 @@ func (m *mudd) Carry(f *Frozen) {
 	m.CarryEnd(f, linear.Identity(d))
 }
 
-// muddPieces numbers the pieces of the state in a block. If normed, which it is at the block's end
-// if outputs are kept normed, the normed output follows them.
+// muddPieces numbers the pieces of the state in a block: q, k, v and r, then the outputs X_0, X_1
+// and so on. With normed, the last piece is the normed output of the block, as at the end of a
+// block of the form prepost.
 type muddPieces struct {
 	block, width int
 	normed       bool

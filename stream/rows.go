@@ -85,7 +85,8 @@ func NewRows(b *graph.Builder, c Vectors, n int, carried bool, newMixer func(at 
 	return newRows(b, c, packing{n: n, m: 1, unmixed: carried}, RowOptions{}, newMixer, nil)
 }
 
-// newRows is NewRows with options; a nil head is the gated head that all streams share.
+// newRows does what NewRows does, with options. A nil head stands for a rowGates with n factors and
+// no other settings.
 func newRows(b *graph.Builder, c Vectors, p packing, o RowOptions, newMixer func(at Site) RowMixer, head *rowGates) *rows {
 	r := &rows{Vector: startVector(b, c), packing: p, options: o}
 	r.addSites(newMixer)
@@ -271,7 +272,8 @@ func (r *rows) carryRows(f *Frozen, tables, end linear.Map) {
 	r.readOut(f, end)
 }
 
-// carryRead reads the rows by A_down, with a single pass by that of the site before.
+// carryRead reads the rows by the site's A_down or, with a single pass, by the A_down of the site
+// before.
 func (r *rows) carryRead(f *Frozen, at Site) {
 	var down linear.Map
 	switch {

@@ -140,10 +140,10 @@ func (v *Vector) LookUp(t Tokens) *gorgonia.Node { return v.lookUp(t) }
 // "embedding.positions" (CarrySites).
 func (v *Vector) HasPositions() bool { return v.positions != nil }
 
-// Embed looks up the tokens and adds their positions. The first state has the hook "embedding.out",
-// in every stream: all entries of the state of a token, Shape.Size, in one node, which everything
-// later is computed from, so that a hook that replaces it replaces the state. A stream that
-// overrides Embed hooks what it makes of LookUp.
+// Embed looks up the tokens and adds their positions. In every stream the first state has the hook
+// "embedding.out": one node with all entries of a token's state (Shape.Size). Everything later is
+// computed from this node, so that a hook can replace the whole state. A stream that overrides
+// Embed hooks what it makes of LookUp.
 func (v *Vector) Embed(t Tokens) State {
 	h := v.b.Hook(embeddingHook, v.entry.enter(v.lookUp(t), t, v.Table()), "feature") // [T, D]
 	if v.x0 != nil {

@@ -13,12 +13,14 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// entry is what a vector stream does with what its tables give, before the first block (Karpathy
-// 2025, nanochat): it divides h by its root mean square, then adds the token before,
+// entry is what a vector stream does before the first block with the rows h from its tables
+// (Karpathy 2025, nanochat): it divides h by its root mean square, then adds the previous token's
+// h, gated,
 //
 //	h_t <- h_t + lambda sigmoid(h_t[:c] . g) h_(t-1)
 //
-// where h_(t-1) is what it was before, and no other document's.
+// where h_(t-1) is the previous token's h before this addition; it counts as 0 for the first token
+// of a row and, if documents are masked, of a document.
 type entry struct {
 	b            *graph.Builder
 	c            VectorConfig
@@ -46,8 +48,8 @@ func newEntry(b *graph.Builder, c VectorConfig) *entry {
 	return e
 }
 
-// entryCost returns the cost of an entry, which keeps what it reads, the tokens before, what these
-// give by their gates, and what it adds.
+// entryCost returns the cost of an entry. The backward pass keeps what the gate reads, the previous
+// tokens' h, the gated h, and what is added.
 func (c VectorConfig) entryCost() (cost layers.Cost) {
 	d, channels := float64(c.D), float64(c.Smear)
 	if c.EmbeddingNorm {
@@ -64,7 +66,8 @@ func (c VectorConfig) entryNorm() layers.NormConfig {
 	return layers.NormConfig{RMS: true, Eps: c.Norm.Eps}
 }
 
-// enter returns what the first block reads: [T, D]. Its constants go with the parameter near.
+// enter returns what the first block reads: [T, D]. near is a parameter that its constants go with
+// (see shape.Constant).
 func (e *entry) enter(h *gorgonia.Node, in Tokens, near *gorgonia.Node) *gorgonia.Node {
 	if e == nil || h == nil {
 		return h
@@ -83,7 +86,7 @@ func (e *entry) enter(h *gorgonia.Node, in Tokens, near *gorgonia.Node) *gorgoni
 	return b.Add(h, b.Hook(smearWrite, added, "feature"))
 }
 
-// constant returns rows of D entries, each of which has its row's value: [len(values), D].
+// constant returns a matrix [len(values), D] in which all entries of row i are values[i].
 func (e *entry) constant(near *gorgonia.Node, values ...float64) *gorgonia.Node {
 	var all []float64
 	for _, v := range values {

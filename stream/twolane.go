@@ -116,7 +116,8 @@ func (c TwoLaneConfig) carries(at Site) bool { return !c.parallel(at) || at.Subl
 // lane returns the lane that a site reads.
 func lane(at Site) int { return int(indicator(at.Sublayer == FeedForward)) }
 
-// carrier returns the numbers whose r carries lane 1 at a site.
+// carrier returns the parameter that has the r by which lane 1 is carried at a site: the site's own
+// or, at the attention of a parallel block, the feed-forward's.
 func (s *twoLane) carrier(at Site) *gorgonia.Node {
 	if s.config.parallel(at) && at.Sublayer == Attention {
 		return s.own[at.Index+1]

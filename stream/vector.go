@@ -32,7 +32,7 @@ func (VectorConfig) Card() layers.Card {
 	}
 }
 
-// Defaults gives every option that is switched off the same value, however the config says so.
+// Defaults replaces an explicit "none" for x0 by "", so that equal configs have equal values.
 func (c VectorConfig) Defaults() Design {
 	if c.X0 == x0None {
 		c.X0 = ""

@@ -106,7 +106,8 @@ func (w *SiteWrites) Over(source string) linear.Over {
 	return nil
 }
 
-// own makes the sites of a form without a run write what depends on the token itself.
+// own restricts a form without a run to one token: what a site writes is then the part that depends
+// on that token itself (linear.Over.Own).
 func (w *SiteWrites) own(f *Frozen) {
 	if w == nil || f.record != nil {
 		return
