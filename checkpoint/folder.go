@@ -94,9 +94,10 @@ func (d Disk) heal(path string) error {
 	return nil
 }
 
-// leftIn lists what processes that no longer run have left in a folder: names that consist of
-// prefix and more further characters, the first eight of which are the process's number. If the
-// folder cannot be read it returns none: writing to the folder will report the error.
+// leftIn lists the files and folders that processes which no longer run have left in a folder.
+// Their names consist of prefix and more further characters, the first eight of which are the
+// process's number in hex. If the folder cannot be read, leftIn returns none, because writing to
+// the folder will report the error.
 func leftIn(folder, prefix string, more int, runs func(pid int) bool) []string {
 	entries, _ := os.ReadDir(folder)
 	var all []string

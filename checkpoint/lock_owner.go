@@ -9,8 +9,8 @@ import (
 )
 
 // ownerName is the name of a file that serves as the lock on file systems without locks: the
-// process that can create it holds the folder. Unlike a lock it remains if the process is killed;
-// then, if that was a process of this machine, the next one takes it over.
+// process that can create it holds the folder. Unlike a lock it remains if the process is killed.
+// If that process ran on this machine, the next process takes the file over.
 const ownerName = ".lock-owner"
 
 // takeOwner creates the owner file; held tells whether another process holds it.

@@ -108,7 +108,8 @@ func (m *pickleMachine) push(v any) error {
 	return m.spend()
 }
 
-// spend counts a value. Weights have fewer, and a stack of thousands.
+// spend counts a value, and returns an error beyond limits that files of weights do not reach: they
+// have fewer values for their length, and some thousand on the stack.
 func (m *pickleMachine) spend() error {
 	most := 1<<19 + len(m.code)/6
 	if m.spent++; m.spent > most || len(m.stack) > 1<<16 {

@@ -48,7 +48,7 @@ type Source struct {
 	Warnings  []string // damaged checkpoints that were skipped, and whatever else the reader of the model should know
 }
 
-// Name returns the name, without the path, of the run that the model is of or, outside runs, of its
+// Name returns the name, without the path, of the model's run or, for a model outside runs, of its
 // file or folder.
 func (s Source) Name() string {
 	path, err := filepath.Abs(cmp.Or(s.RunDir, s.ModelPath))

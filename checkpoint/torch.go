@@ -234,7 +234,8 @@ func (f *TorchFile) value(keys []string) any {
 }
 
 // Tensors reads the tensors of the dict at the given keys, of the whole file if there are none.
-// Values that are no tensors are left out. Together they take at most twice the file's size.
+// Values that are no tensors are left out. All tensors together may take at most twice the file's
+// size.
 func (f *TorchFile) Tensors(keys ...string) ([]Tensor, error) {
 	d, _ := f.value(keys).(*pickleDict)
 	if d == nil {

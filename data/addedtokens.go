@@ -44,8 +44,8 @@ func newAddedTokens(tokens []addedToken) *addedTokens {
 	return &a
 }
 
-// parts yields the parts of a text in order, each with the token that it is, or nil. special says
-// that the names of special tokens are these tokens.
+// parts yields the parts of a text in order, each with the token that it is, or nil. With special,
+// the name of a special token in the text is that token.
 func (a *addedTokens) parts(text string, special bool) iter.Seq2[string, *addedToken] {
 	return func(yield func(string, *addedToken) bool) {
 		for at := 0; at < len(text); {

@@ -7,11 +7,11 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Batcher draws training batches: windows of seq + 1 tokens that begin at offsets drawn
-// uniformly over the stream, with replacement. A window may begin inside a document and extend
-// into the next; for a Task it begins with an example. Of packed Conversations (Corpus.Pack) each
-// row comes once an epoch, in an order that depends on the seed and the epoch: the same rows in
-// steps of one micro-batch of eight as of eight of one.
+// Batcher draws training batches: windows of seq + 1 tokens that begin at offsets drawn uniformly
+// over the stream, with replacement. A window may begin inside a document and extend into the next;
+// for a Task it begins with an example. Of packed Conversations (Corpus.Pack) each row comes once
+// an epoch, in an order that depends on the seed and the epoch: one batch of eight rows has the
+// same rows as eight batches of one.
 //
 // The offset of a row is a hash of (seed, step, row), so the step counter is the only state:
 // another Batcher over the same tokens continues from here after Seek(Position()). A Batcher must

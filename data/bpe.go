@@ -62,8 +62,8 @@ func (t *bpeTokenizer) Encode(dst []int32, text string) []int32 {
 	return ids
 }
 
-// encodeText appends the ids of a text, and returns which of them stand for other bytes of text
-// than their own.
+// encodeText appends the ids of a text. bytes lists the tokens that stand for other bytes of the
+// text than their own.
 func (t *bpeTokenizer) encodeText(dst []int32, text string) (ids []int32, bytes textBytes) {
 	begun := false
 	for part, token := range t.added[0].parts(text, t.special) {
@@ -91,9 +91,9 @@ func (t *bpeTokenizer) encodeText(dst []int32, text string) (ids []int32, bytes 
 	return dst, bytes
 }
 
-// encodeSpaced appends the ids of a part of a text for a BPE of characters. The last id stands for
-// what the part has more or fewer bytes than its tokens: a space put before it, or marks in the
-// text itself.
+// encodeSpaced appends the ids of a part of a text for a BPE of characters. The part may have more
+// or fewer bytes than its tokens, because of a space put before it, or of space marks in the text
+// itself; the difference counts for the last id.
 func (t *bpeTokenizer) encodeSpaced(dst []int32, part string, first bool, bytes *textBytes) []int32 {
 	begin, left := len(dst), len(part)
 	normal := part
@@ -132,10 +132,10 @@ func (t *bpeTokenizer) encodeNormal(dst []int32, text string, bytes *textBytes) 
 	return dst
 }
 
-// count replaces the differences from number known on, of the tokens from first on, whose text has
-// been changed: a change that has made the text shorter counts for the token in which it ends, one
-// that has made it longer for the tokens from its beginning on, none of which stands for fewer
-// bytes than none.
+// count corrects the byte differences of the tokens from first on for normalization, which has
+// changed their text; it replaces the differences from number known on. A change that has made the
+// text shorter counts for the token in which it ends. One that has made the text longer counts for
+// the tokens from its beginning on, each of which loses at most all of its bytes.
 func (t *bpeTokenizer) count(ids []int32, first, known int, changes []change, bytes *textBytes) {
 	old := slices.Clone(bytes.all[known:])
 	bytes.all = bytes.all[:known]

@@ -21,8 +21,8 @@ import (
 // Prompt and response are encoded separately, one after the other, without anything between them.
 //
 // An object may have a list of messages instead, each with a role and a content, which Options.Chat
-// renders. The targets are then what the template writes for the turns of the role assistant, after
-// what it begins such a turn with, to the end of the turn.
+// renders. The targets are then the turns of the role assistant, as the template writes them,
+// without what it puts at the beginning of such a turn.
 type Conversations struct {
 	Template string `yaml:"template" json:"template,omitempty" added:"\"\"" help:"the folder of a model whose chat template writes objects with messages"`
 
@@ -103,15 +103,16 @@ func (s *conversationSource) Read(ctx context.Context, f File, _ *Encoder, emit 
 // chatsTogether is how many documents are rendered at a time.
 const chatsTogether = 256
 
-// chatDocument is a document whose turns are still to be rendered, if it has chats: two for each
-// turn of the assistant, the second with it.
+// chatDocument is a document whose messages, if it has any, are still to be rendered. It has two
+// chats for each turn of the assistant: the conversation before the turn, and the conversation with
+// it.
 type chatDocument struct {
 	Document
 	number int
 	chats  []Chat
 }
 
-// chats returns what is to be rendered of messages.
+// chats returns the chats to render for a list of messages, two for each turn of the assistant.
 func (s *conversationSource) chats(text json.RawMessage) (chats []Chat, err error) {
 	var messages []json.RawMessage
 	if err := json.Unmarshal(text, &messages); err != nil {

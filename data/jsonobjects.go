@@ -20,11 +20,12 @@ type jsonSniffer struct {
 	most  int    // bytes that are looked at
 }
 
-// sniff reports whether a file contains objects to read the texts of. The reader that it returns
-// is at the start of the file.
+// sniff reports whether a file contains objects to read the texts of. The reader that it returns is
+// at the start of the file.
 //
-// They are objects in an array or one after another, the first of which has a string in the field;
-// if the extension is .json, also a single one, and several without the field, which are an error.
+// These objects stand in an array or one after another, and the first has a string in the field. If
+// the extension is .json, it also accepts a single object, and objects without the field, so that
+// reading them reports the error.
 func (s jsonSniffer) sniff(in *bufio.Reader) (*bufio.Reader, bool) {
 	start, _ := in.Peek(in.Size()) // an error comes again when the file is read
 	if start = bytes.TrimLeft(start, " \t\r\n"); len(start) == 0 || start[0] != '{' && start[0] != '[' {

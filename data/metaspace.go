@@ -88,8 +88,8 @@ func wordOf(token string) (word, key string) {
 
 const upperHex = "0123456789ABCDEF"
 
-// characterVocabulary fills in the words and merges of a BPE of characters with tokens for the
-// bytes of others.
+// characterVocabulary fills in the words and merges of a BPE of characters, in which characters
+// that are no tokens are written as tokens for their bytes.
 func (file tokenizerJSON) characterVocabulary(t *bpeTokenizer) error {
 	if err := file.size(t); err != nil {
 		return err

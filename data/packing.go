@@ -12,11 +12,11 @@ func (c *Corpus) isConversations() bool {
 	return ok
 }
 
-// Pack returns the corpus of Conversations with its streams laid out in rows of seq tokens, each of
-// them as many whole conversations, in their order, as it has room for, and then BOS. None begins
-// in one row and ends in the next. Conversations of more than seq tokens are left out, or with cut
-// lose the end of their response; those whose prompt alone fills a row are left out in any case.
-// Notes of the result count them. A corpus of another source is returned as it is.
+// Pack returns the corpus of Conversations with its streams laid out in rows of seq tokens. A row
+// holds the next whole conversations, as many as fit, and then BOS to its end. Conversations of
+// more than seq tokens are left out or, with cut, lose the end of their response; those whose
+// prompt alone fills a row are always left out. Notes of the result count them. Pack returns a
+// corpus of another source as it is.
 func (c *Corpus) Pack(seq int, cut bool) (*Corpus, error) {
 	if !c.isConversations() {
 		return c, nil

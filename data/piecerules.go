@@ -39,7 +39,7 @@ func ruleNamed(name string) (rule pieceRule, known bool) {
 }
 
 // pieces returns llama.cpp's name for the file's rule, "" if it has none. If no rule of llama.cpp
-// has all of the file's options, it is one with the same pattern.
+// has all of the file's options, pieces returns the name of a rule with the same pattern.
 func (file tokenizerJSON) pieces() string {
 	p := file.PreTokenizer
 	if p == nil || p.Type == "Metaspace" || p.Pattern.String != "" {

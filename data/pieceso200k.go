@@ -16,7 +16,7 @@ const o200kPattern = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\
 // letters, of which there is at least one; capitals; each with at most one character before that is
 // neither letter, number nor line break, and a contraction after. Then numbers, other characters
 // and white space as in Llama 3's, with slashes among the line breaks. Letters without case, and
-// marks, count as both.
+// marks, count both as capitals and as small letters.
 func o200kEnd(text string, start int) int {
 	class, size := classAt(text, start)
 	next := start + size

@@ -153,8 +153,8 @@ type Options struct {
 	// N is at least 2 and 20 if left out; "" means hash.
 	Split string
 
-	// TokenizerName is the name in the Fingerprint of the tokenizer, if Tokenizer is a copy of the
-	// file that the name says.
+	// TokenizerName is the name by which the Fingerprint knows the tokenizer, if Tokenizer is the
+	// path of a copy of the file with that name.
 	TokenizerName string
 
 	TextField string // the field of a .jsonl line that contains the text; "" means text
@@ -170,8 +170,8 @@ type Options struct {
 }
 
 // TokenizerOf returns the tokenizer of a Tokenized source, otherwise the one with the given name.
-// For a source, BOS begins prompts and ends texts, since its documents begin with BOS; for nil, the
-// files next to a tokenizer.json say so.
+// With a source, BOS begins prompts and ends texts, since the source's documents begin with BOS. If
+// s is nil, the files next to a tokenizer.json say which tokens do.
 func TokenizerOf(s Source, name string) (Tokenizer, error) {
 	if own, ok := s.(Tokenized); ok {
 		return own.Tokenizer(), nil

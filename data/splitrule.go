@@ -93,8 +93,8 @@ func (r splitRule) sideOf(sum [sha256.Size]byte) side {
 	return sideTrain
 }
 
-// cut returns the index at which validation begins, in a stream of the n tokens of all
-// documents that holdsOut has not assigned to validation.
+// cut returns the index at which validation begins in a stream of n tokens: the tokens of all
+// documents that holdsOut has not already assigned to validation.
 func (r splitRule) cut(n int) int {
 	if r.kind != splitTail {
 		return n

@@ -30,7 +30,7 @@ func (t *textBytes) add(token, bytes int) {
 	}
 }
 
-// slice returns the differences of the tokens from, up to to.
+// slice returns the differences of tokens from, from+1, ... to-1.
 func (t textBytes) slice(from, to int) textBytes {
 	at := func(token int) int {
 		i, _ := slices.BinarySearchFunc(t.all, token+t.base, func(m moreBytes, token int) int { return cmp.Compare(m.token, token) })
@@ -52,9 +52,10 @@ func (t textBytes) total() int64 {
 }
 
 // TextBytes counts the bytes of text that the tokens stand for; special tokens and ids outside the
-// vocabulary count as none. If the tokenizer normalizes text, they are the bytes before, unless the
-// tokens come from shards, which do not keep them. For a Task it includes the answers. The bits per
-// byte of a token stream are its summed cross-entropy in nats / (ln 2 * TextBytes).
+// vocabulary count as none. If the tokenizer normalizes text, it counts the bytes before
+// normalization; for tokens from shards, which do not keep that number, it counts the bytes after.
+// For a Task it includes the answers. The bits per byte of a token stream are its summed
+// cross-entropy in nats / (ln 2 * TextBytes).
 func TextBytes(t Tokenizer, tokens Tokens) int64 {
 	lengths := make([]int64, t.Vocab()) // [id] -> bytes
 	for i := range lengths {

@@ -27,8 +27,8 @@ type Tokenizer interface {
 	// accepts any string, even invalid UTF-8, because it encodes the bytes of the text.
 	Encode(dst []int32, text string) []int32
 	// Decode is the inverse of Encode, byte for byte: Decode(Encode(s)) == s, unless the
-	// tokenizer.json of a Hugging Face folder normalizes text first; a space that this puts before
-	// a text is in what Decode returns, so that the tokens of a text may be decoded one by one, and
+	// tokenizer.json of a Hugging Face folder normalizes text first. If that puts a space before a
+	// text, Decode returns the space, too, so that the tokens of a text may be decoded one by one;
 	// DecodeText removes it. BOS and other special tokens give no text; an id outside the
 	// vocabulary gives U+FFFD. The result may end inside a UTF-8 sequence: use a StreamDecoder to
 	// print ids one by one.
@@ -47,13 +47,14 @@ func TokenizerNames() []string { return []string{tokenizerBytes, tokenizerGPT2} 
 //
 // A name that ends in .json is the path of the tokenizer.json in a Hugging Face folder. It must be
 // a byte-level BPE without normalization or with NFC, which splits text as GPT-2 (possibly with
-// single digits), Llama 3, Qwen or o200k do, or a BPE of characters with tokens for the bytes of
-// others, which reads spaces as Llama 2, Mistral and Gemma do. Its BOS comes from the files next to
-// it: the token that begins documents, or else the one that ends them. Without such files it is the
-// only special token of the tokenizer.json. The files also say which tokens end a text (EOS) and
-// whether a prompt is read after BOS. Special tokens written in a text are plain text. The path of
-// a vocab.json, with a merges.txt next to it, names a tokenizer in GPT-2's two files. A name that
-// ends in .gguf is the path of a GGUF file, whose keys say all of this.
+// single digits), Llama 3, Qwen or o200k do, or a BPE of characters that reads spaces as Llama 2,
+// Mistral and Gemma do, and writes characters that are no tokens as tokens for their bytes. Its BOS
+// comes from the files next to it: the token that begins documents, or else the one that ends them.
+// Without such files it is the only special token of the tokenizer.json. The files also say which
+// tokens end a text (EOS) and whether a prompt is read after BOS. Special tokens written in a text
+// are plain text. The path of a vocab.json, with a merges.txt next to it, names a tokenizer in
+// GPT-2's two files. A name that ends in .gguf is the path of a GGUF file, whose keys say all of
+// this.
 //
 // Any other name is an error that lists the known ones.
 func NewTokenizer(name string) (Tokenizer, error) {
@@ -71,9 +72,9 @@ func NewTokenizer(name string) (Tokenizer, error) {
 		strings.Join(TokenizerNames(), ", "), name)
 }
 
-// digestOf identifies a tokenizer: of two with the same digest, each turns text into the same ids.
-// For a tokenizer.json it is the sha256 of the file's content and of BOS, for any other tokenizer
-// that of its name, BOS and the text of each id.
+// digestOf identifies a tokenizer: two tokenizers with the same digest turn text into the same ids.
+// For a tokenizer.json it is the sha256 of the file's content and of BOS. For any other tokenizer
+// it is the sha256 of its name, of BOS and of the text of each id.
 func digestOf(t Tokenizer) [sha256.Size]byte {
 	if bpe, ok := t.(*bpeTokenizer); ok && bpe.file != nil {
 		return sha256.Sum256(fmt.Appendf(nil, "tokenizer.json\n%d\n%x", bpe.bos, bpe.file))

@@ -14,8 +14,8 @@ const endOfText = "<|endoftext|>"
 
 // TokenizerJSON returns a tokenizer.json for Hugging Face's tokenizers that corresponds to the
 // tokenizer bytes or gpt2: it gives the same ids for any text that is UTF-8 and does not contain
-// endOfText, which is the special token BOS there. Of the tokenizer in a GGUF file it is what
-// NewTokenizer reads.
+// endOfText, which is the special token BOS there. For the path of a GGUF file it returns the
+// tokenizer.json that NewTokenizer makes of the file's keys.
 func TokenizerJSON(name string) ([]byte, error) {
 	if IsGGUF(name) {
 		text, _, err := readGGUFTokenizer(name)
@@ -83,8 +83,8 @@ func unescaped(text string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// TemplateOfBOS returns the post_processor of a tokenizer.json that puts BOS before a text, and
-// before the first of two, after another post_processor has done its work, which may be null.
+// TemplateOfBOS returns the post_processor of a tokenizer.json that puts BOS before a text (of two
+// texts, before the first). It runs after the given post_processor, unless that is null.
 func TemplateOfBOS(t Tokenizer, after json.RawMessage) json.RawMessage {
 	return templateOf(SpecialName(t, t.BOS()), t.BOS(), after)
 }

@@ -86,8 +86,9 @@ func readGGUFTokenizer(path string) ([]byte, specials, error) {
 	return text, specials{BOS: ids.BOS, EOS: ids.EOS, AddBOS: &rule.begins}, err
 }
 
-// ggufVocabulary returns the tokens and merges. Tokens that begin or end texts are special.
-// Models have more weights for each.
+// ggufVocabulary returns the tokens and merges. Tokens that begin or end texts are special. Tokens
+// and merges that take more than about a quarter of the file are an error: in a model, the weights
+// for each token take more.
 func ggufVocabulary(metadata map[string]any, ids SpecialIDs, file int64) (v TokenVocabulary, err error) {
 	v.Tokens, v.Merges = ggml[[]string](metadata, "tokens"), append([]string{}, ggml[[]string](metadata, "merges")...)
 	types := ggml[[]float64](metadata, "token_type")

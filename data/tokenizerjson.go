@@ -48,9 +48,9 @@ type step struct {
 
 // readTokenizer reads the tokenizer.json of a Hugging Face folder, its vocab.json or a GGUF file: a
 // byte-level BPE that splits text as GPT-2 (possibly with single digits), Llama 3, Qwen or o200k
-// do, or a BPE of characters that writes spaces as SentencePiece does, with tokens for the bytes of
-// others. readSpecial says which tokens begin and end texts. Special tokens written in a text are
-// plain text.
+// do, or a BPE of characters that writes spaces as SentencePiece does, and characters that are no
+// tokens as tokens for their bytes. readSpecial says which tokens begin and end texts. Special
+// tokens written in a text are plain text.
 func readTokenizer(path string) (*bpeTokenizer, tokenizerJSON, error) {
 	file, sum, err := readTokenizerFile(path)
 	t := bpeTokenizer{name: path, file: sum}

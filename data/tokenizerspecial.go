@@ -72,7 +72,7 @@ func readSpecials(folder string) (files map[string]specials, err error) {
 }
 
 // SpecialIDs are the tokens that begin and end texts of a model that may have no tokenizer, and the
-// one that fills rows of other programs.
+// token with which other programs pad rows.
 type SpecialIDs struct {
 	BOS *int32  `json:"bos,omitempty"` // nil: none is known
 	EOS []int32 `json:"eos,omitempty"`

@@ -23,8 +23,8 @@ const (
 	addedFile  = "added_tokens.json"
 )
 
-// classDefaults is the key, among the files that name special tokens, of what the class of
-// tokenizers says.
+// classDefaults is the key for the special tokens that a class of tokenizers has by default. All
+// other keys of that map are names of files.
 const classDefaults = ""
 
 // VocabFiles lists the names of the files that hold the tokenizer at path, besides those with

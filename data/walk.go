@@ -19,7 +19,7 @@ type walk struct {
 	notes  *walkNotes             // nil: a link or a folder that cannot be read is an error
 }
 
-// walkNotes says what is to be said about links and folders.
+// walkNotes collects what there is to tell the user about links and folders.
 type walkNotes struct {
 	unread  []string // those that were passed over, with the reason
 	outside []string // links out of the folder that were read

@@ -90,7 +90,8 @@ func (s *Spec) checkRopeBlocks() error {
 // withScale returns a scale times a factor, 0 meaning 1.
 func withScale(scale, factor float64) float64 { return scale * cmp.Or(factor, 1) }
 
-// rope returns the base and the scaling of a block's rotary positions, a base of 0 without.
+// rope returns the base and the scaling of a block's rotary positions; a base of 0 means that it
+// has none.
 func (a Attention) rope(block int) (base float64, scaling layers.RopeScaling) {
 	if slices.Contains(a.NoRope, block) {
 		return 0, layers.RopeScaling{}

@@ -68,14 +68,15 @@ func Compile(spec Spec, rows, seq int, want Outputs, o graph.ProgramOptions) (*C
 	return m, nil
 }
 
-// PredictMemory returns what Compile with the same arguments would take of a GPU, without one,
-// or of the machine's memory, without allocating it.
+// PredictMemory returns the memory that Compile with the same arguments would take, on a GPU or,
+// for the CPU, on the machine. It allocates nothing and needs no GPU.
 func PredictMemory(spec Spec, rows, seq int, want Outputs, o graph.ProgramOptions) (graph.MemoryNeed, error) {
 	var m Compiled
 	return graph.PredictMemory(o, func(b *graph.Builder) (graph.Roots, error) { return m.build(b, spec, rows, seq, want) })
 }
 
-// Record returns what a run of Compile with the same arguments would ask of a GPU, without one.
+// Record returns what a run of the model that Compile makes from the same arguments would ask of a
+// GPU. It needs no GPU.
 func Record(spec Spec, rows, seq int, want Outputs, o graph.ProgramOptions, r *cuda.Recorder) (*graph.Recording, error) {
 	var m Compiled
 	return graph.Record(o, r, func(b *graph.Builder) (graph.Roots, error) { return m.build(b, spec, rows, seq, want) })

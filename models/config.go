@@ -54,7 +54,7 @@ type Config struct {
 	// FeedForward is nil for a stream whose blocks have none.
 	FeedForward layers.FeedForwardDesign `yaml:"feedforward" json:"feedforward,omitempty" help:"the feed-forward of each block"`
 
-	// Writes is nil where what sublayers write is written as it is.
+	// Writes is nil if what sublayers write enters the stream unchanged.
 	Writes stream.WritesDesign `yaml:"writes" json:"writes,omitempty" default:"none" added:"none" help:"what is done to what sublayers write"`
 
 	Norm          string  `yaml:"norm" json:"norm" help:"layernorm or rmsnorm"`
@@ -79,8 +79,8 @@ type Config struct {
 	MuP *MuP `yaml:"mup" json:"mup,omitempty" help:"maximal update parametrisation; null: the standard one"`
 
 	// MaskDocuments, BOS and Separator come from a run's data section: attention stays inside a
-	// document, which begins at BOS; tokens after an id Separator (0: there is none) see it and
-	// nothing before it.
+	// document, which begins at BOS. If there is an id Separator (0: none), tokens after it see the
+	// separator and nothing before it.
 	MaskDocuments bool `yaml:"-" json:"mask_documents"`
 	BOS           int  `yaml:"-" json:"bos,omitempty"`
 	Separator     int  `yaml:"-" json:"separator,omitempty"`

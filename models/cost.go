@@ -125,7 +125,7 @@ func (s Spec) alikeLayer() (layer int) {
 	return layer
 }
 
-// writesCost returns the cost of what happens to what sublayers write.
+// writesCost returns the cost of the section writes, which changes what sublayers write.
 func (s Spec) writesCost() (total layers.Cost) {
 	if s.Writes == nil {
 		return total

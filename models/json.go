@@ -129,8 +129,8 @@ func (z Zoo) unmarshal(text []byte) (Config, error) {
 	return c, err
 }
 
-// SectionKinds lists the kinds that the sections of a model may hold, with their defaults or as
-// they are.
+// SectionKinds lists the kinds that the sections of a model may hold. If defaults is true, their
+// settings have the default values.
 func (z Zoo) SectionKinds(defaults bool) settings.Kinds {
 	kinds := settings.Kinds{}
 	addKinds(kinds, z.Streams(), defaults)

@@ -24,8 +24,8 @@ func (spec Spec) TrainingMemory(batch int, recompute graph.Recompute) graph.Memo
 	return graph.MemoryNeed{Parameters: bounded(parameters), Gradients: bounded(parameters), Moments: bounded(2 * parameters), Activations: bounded(activations)}
 }
 
-// passGradients returns the bytes of the gradients that later passes of a loop have left when the
-// backward pass of its first pass begins.
+// passGradients returns how many bytes of parameter gradients the later passes of a loop have made
+// by the time the backward pass of its first pass begins.
 func (spec Spec) passGradients() float64 {
 	blocks := 0
 	for l := range spec.Layers {

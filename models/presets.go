@@ -20,8 +20,9 @@ type Preset struct {
 	// Baseline is the preset of the transformer of the same shape, which bench and the cards in
 	// docs/models.md compare it with, if there is one.
 	Baseline string
-	// Modern says that the model has the blocks of Llama and Qwen3, which its card says, too. On
-	// its baseline's stream it is a second baseline.
+	// Modern says that the model has the blocks of Llama and Qwen3; its card says so, too. If the
+	// model's stream is also its baseline's stream, cards compare other models with it as a second
+	// baseline.
 	Modern bool
 	// Card describes the model if its stream's card does not, nor the card of its writes, attention
 	// or feed-forward; otherwise it is nil.

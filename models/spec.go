@@ -76,8 +76,8 @@ func (s Spec) FirstPass(depth int) int {
 	return depth
 }
 
-// ParameterName returns the name of the parameter that a name with a site's depth stands for.
-// Without a loop it is the name itself.
+// ParameterName returns the name of a parameter in the Store, given the name with a site's depth.
+// Without a loop the two are equal.
 func (s Spec) ParameterName(name string) string { return s.loop().Parameter(name) }
 
 func (s Spec) loop() stream.Loop {

@@ -90,7 +90,7 @@ func addKind(now map[string]any) {
 	}
 }
 
-// setPath stores a value at a dotted key, in sections that are made where there are none.
+// setPath stores a value at a dotted key, and makes the sections that are missing.
 func setPath(sections map[string]any, key string, value any) {
 	name, rest, below := strings.Cut(key, ".")
 	if !below {

@@ -18,8 +18,8 @@ type Zoo struct {
 }
 
 // Standard returns the zoo of this module: its residual streams, attentions and feed-forwards in
-// reading order, without settings, and its presets. A new one adds its line here, and its presets
-// below.
+// reading order, without settings, and its presets. A new design adds its line here, and its
+// presets below.
 func Standard() Zoo {
 	return Zoo{
 		kinds: []Kind{
@@ -77,8 +77,8 @@ func (z Zoo) WithPresets(presets ...Preset) Zoo {
 // The designs of a model are listed without settings, other kinds with their defaults.
 type Kind interface{ Name() string }
 
-// WithKinds returns the zoo with more choices for sections: designs of streams, attentions and
-// feed-forwards, and what models do not read, such as optimizers (runconfig.Optim); and with more
+// WithKinds returns the zoo with more kinds. They may be designs of streams, attentions and
+// feed-forwards, kinds for sections that models do not read, such as optimizers (runconfig.Optim),
 // formats of files (pretrained.Importer, Exporter, Architecture) and commands (cli.Command). A
 // program that has no use for one of them (cli.Main) returns an error that names its type.
 func (z Zoo) WithKinds(kinds ...Kind) Zoo {
@@ -328,7 +328,7 @@ func modern(c Config, kvHeads, hidden int) Config {
 	return feedForward(c, layers.SwiGLUConfig{Hidden: hidden})
 }
 
-// convolved returns c with a convolution of all that it can be asked for.
+// convolved returns c with a convolution of everything that stream.ConvWrites can convolve.
 func convolved(c Config) Config {
 	c.Writes = stream.ConvWrites{Taps: 4, At: []string{string(stream.Attention), string(stream.FeedForward), "keys", "values"}}
 	return c

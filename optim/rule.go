@@ -23,8 +23,8 @@ type Rule interface {
 	// ratio times the base width.
 	WidthDivisor(ratio float64) (float64, error)
 	// Update changes the weights and the state of all parameters that have the rule. If several
-	// ranks share the work, each gets some of the parameters, or of a Divisible rule's parameters a
-	// range of entries.
+	// ranks share the work, each rank updates some of the parameters or, with a Divisible rule, a
+	// range of each parameter's entries.
 	Update(rows []*Row, n Now)
 }
 

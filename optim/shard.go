@@ -28,7 +28,8 @@ const DefaultBucket = 1 << 20
 type Piece = graph.Piece
 
 // Divisible is a Rule that can update a range of a parameter's entries, Row.From to Row.To, and
-// keeps moments of one entry for each of them. A parameter with any other rule belongs to one rank.
+// whose moments have one entry for each of them. A parameter with any other rule belongs to one
+// rank.
 type Divisible interface {
 	// Unit returns how many consecutive entries have to be updated together, and how much work that
 	// is. All units of a parameter have that size.

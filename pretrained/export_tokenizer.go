@@ -121,8 +121,9 @@ const (
 	tokenizerConfig = "tokenizer_config.json"
 )
 
-// copy adds the tokenizer.json at path and the tokenizer's other files next to it. If a run's model
-// reads prompts after BOS, as by reads, and the files do not say so, the copies do.
+// copy adds the tokenizer.json at path and the tokenizer's other files next to it. reads is the
+// tokenizer as the model uses it. If reads puts BOS before a prompt and the files do not say so,
+// copy changes its copies so that they do.
 func (t *tokenizerFiles) copy(path string, reads data.Tokenizer) error {
 	asFiled, err := data.NewTokenizer(path)
 	if err != nil {

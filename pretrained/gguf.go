@@ -192,8 +192,9 @@ func (a Architecture) ggufLayout(spec models.Spec) layout {
 	return l
 }
 
-// ggufMetadata returns what llama.cpp needs to know about the model. By some names of models it
-// looks for tokens, and fails if there are none.
+// ggufMetadata returns what llama.cpp needs to know about the model. It does not write the model's
+// own name, because llama.cpp looks for certain tokens by the names of some models, and fails
+// without them.
 func (m *Model) ggufMetadata(a Architecture, o ExportOptions) ([]checkpoint.GGUFEntry, error) {
 	c, kind, arch := m.Spec, ggufTypeNamed(o.Type), a.GGUF.name(a)
 	entry := func(key string, value any) checkpoint.GGUFEntry { return checkpoint.GGUFEntry{Key: key, Value: value} }
@@ -308,7 +309,8 @@ func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntr
 	return append(all, ggufSpecial(t)...), err
 }
 
-// ggufSpecial returns the tokens that begin and end texts. llama.cpp ends a text at each of three.
+// ggufSpecial returns the tokens that begin and end texts. llama.cpp has three keys for tokens at
+// which a text ends.
 func ggufSpecial(t data.Tokenizer) []checkpoint.GGUFEntry {
 	all := []checkpoint.GGUFEntry{{Key: "tokenizer.ggml.bos_token_id", Value: uint32(t.BOS())}, {Key: "tokenizer.ggml.add_bos_token", Value: data.AddsBOS(t)}}
 	eos := data.EOS(t)

@@ -29,8 +29,8 @@ func gpt2GGUF(spec models.Spec) error {
 	return ggufWant(spec.Gelu == models.GeluTanh, "gpt2", "gelu", models.GeluTanh, spec.Gelu)
 }
 
-// gptNeoXGGUF checks that there is a head. llama.cpp's GELU is the tanh form; that it is looked up
-// in a table of F16 makes more of a difference.
+// gptNeoXGGUF checks that there is a head. llama.cpp's GELU is the tanh form; this matters less
+// than that llama.cpp looks it up in a table of F16.
 func gptNeoXGGUF(spec models.Spec) error {
 	return ggufWant(!spec.TieEmbeddings, "gptneox", "tie_embeddings", "false", true)
 }

@@ -56,7 +56,8 @@ type Lora struct {
 	Values   map[string][]float32 // of their parameters
 }
 
-// adapt opens the base of the adapters that a file holds, and changes it by them.
+// adapt opens the base of the adapters that a file holds, and sets the Store to the base's weights
+// as the adapters change them.
 func (m *Model) adapt(base string, tensors []checkpoint.Tensor) error {
 	of := m.Adapted
 	m.Adapted, m.architecture = nil, of.Architecture // the model that this makes is whole
@@ -83,7 +84,8 @@ func (m *Model) adapt(base string, tensors []checkpoint.Tensor) error {
 	return m.changeBy(on, plan, &Lora{Base: cmp.Or(base, of.Base), Adapters: adapters, Values: values})
 }
 
-// changeBy makes the model of a base and adapters, whose parameters and the base's are in a plan.
+// changeBy sets the Store to the base on, as the adapters change it. plan lists the parameters of
+// both.
 func (m *Model) changeBy(on *Model, plan *graph.Store, l *Lora) error {
 	values := maps.Clone(l.Values)
 	for _, t := range Tensors(on.Store) {

@@ -24,8 +24,9 @@ type loraModule struct {
 	transposed bool // the file's matrix is [in, out] (Conv1D of transformers)
 }
 
-// loraModules lists a model's weight matrices by the table of the architecture of that name or, of
-// none, of the first that fits the model; without a table by our parameters' names.
+// loraModules lists a model's weight matrices as the table of an architecture names them: the
+// architecture with the given name or, if name is "", the first that fits the model. Without a
+// table they have our parameters' names.
 func loraModules(zoo models.Zoo, spec models.Spec, name string) (a Architecture, modules []loraModule, err error) {
 	plan, err := planOf(spec)
 	if err == nil && name != "" {

@@ -105,7 +105,7 @@ func OpenFS(fsys fs.FS, name string, of ...models.Zoo) (*Model, error) {
 // zooOf returns the first zoo, the standard one if there is none.
 func zooOf(zoos []models.Zoo) models.Zoo { return append(zoos, models.Standard())[0] }
 
-// open makes the model of a file, adapters on their base.
+// open makes the model of a file. If the file holds adapters, it opens their base, too.
 func open(zoo models.Zoo, source checkpoint.Source, file *checkpoint.File, base string) (*Model, error) {
 	m := &Model{Source: source, Zoo: zoo}
 	var err error
@@ -152,8 +152,8 @@ func (m *Model) Generator(o generate.Options) (*generate.Generator, error) {
 	return generate.New(m.Store, m.Spec, tokenizer, o)
 }
 
-// ChatTemplate returns the chat template of the folder that the model was opened from, for adapters
-// of their base's; nil if it has none.
+// ChatTemplate returns the chat template of the folder that the model was opened from or, for
+// adapters, of their base's folder; nil if there is none.
 func (m *Model) ChatTemplate() (*chat.Template, error) {
 	return chat.ReadTemplate(cmp.Or(m.folder, filepath.Dir(m.Source.ModelPath)))
 }

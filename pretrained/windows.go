@@ -6,7 +6,7 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// defaultWindow is transformers' default for a config.json without the key.
+// defaultWindow is transformers' default for a config.json without sliding_window.
 const defaultWindow = 4096
 
 // windowKey is the table row of sliding_window. It is there only for error messages:

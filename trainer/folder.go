@@ -105,7 +105,8 @@ func (f *folder) close() {
 	}
 }
 
-// absent returns the path and those of its parent folders that do not exist, the innermost first.
+// absent returns the path, if it does not exist, and its missing parent folders, the innermost
+// first.
 func absent(path string) (missing []string) {
 	for {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -142,7 +143,7 @@ func (f *folder) check() (gone bool, err error) {
 }
 
 // holdsRun tells whether a folder has anything that a new run would overwrite: a step's metrics, or
-// a checkpoint. What a run leaves that failed before its first step does not count.
+// a checkpoint. It ignores the files of a run that failed before its first step.
 func holdsRun(dir string) bool {
 	if info, err := os.Stat(filepath.Join(dir, metricsFile)); err == nil && info.Size() > 0 {
 		return true

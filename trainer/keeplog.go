@@ -61,9 +61,10 @@ func (s LogSize) String() string {
 	return fmt.Sprintf("the weights of %d steps are kept, about %s on disk", s.Steps, graph.FormatBytes(s.Bytes))
 }
 
-// startLog removes weights that a run which makes the same steps without a break would not have
-// kept: of steps after the present one, which are made again, and of an earlier last step. It warns
-// if the disk has no room for the weights to come, and keeps those of the present step.
+// startLog removes the weights that an uninterrupted run would not have in its log: of steps after
+// the present one, which are made again, and of the last step of a shorter run. It warns if the
+// disk has no room for the weights to come. Then it keeps the weights of the present step, if they
+// are due.
 func (t *Trainer) startLog() error {
 	if !t.leads() {
 		return nil

@@ -151,7 +151,8 @@ func trained(run *runconfig.Run) *runconfig.Run {
 	return &anywhere
 }
 
-// configDigest returns the SHA-256 of what a config trains, adapters on a model of their digest.
+// configDigest returns the SHA-256 of the config without the keys that do not affect training; with
+// adapters, the digest of the model that they adapt is hashed, too.
 func configDigest(run *runconfig.Run, of *pretrained.Adapted) (string, error) {
 	text, err := settings.Marshal(trained(run))
 	if of != nil {

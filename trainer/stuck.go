@@ -7,7 +7,7 @@ const (
 	guesses       = 100 // least number of steps in a row with the loss of guessing
 )
 
-// stuck detects that a run no longer learns: its gradient is 0, or its loss stays that of
+// stuck detects that a run no longer learns: its gradient is 0, or its loss stays at the loss of
 // guessing.
 type stuck struct {
 	vocab    int
@@ -16,7 +16,7 @@ type stuck struct {
 	guessing int // steps in a row, so far, with the loss of guessing
 }
 
-// newStuck returns the detector for a run. The loss may stay that of guessing for a tenth of
+// newStuck returns the detector for a run. The loss may stay at the loss of guessing for a tenth of
 // the run's steps, or 100 steps if that is more.
 func newStuck(vocab, steps int) stuck { return stuck{vocab: vocab, patience: max(guesses, steps/10)} }
 

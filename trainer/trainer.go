@@ -68,8 +68,8 @@ type Options struct {
 	// alone keeps the folder, validates and reports.
 	Group  *distributed.Group
 	Corpus *data.Corpus // already loaded by the config's Data.LoadCorpus; runs may share it; nil: Open loads it
-	// Simulate computes on one thread what device.threads would share, so that Profile tells how
-	// evenly they would share it.
+	// Simulate makes one thread compute what device.threads workers would share, so that Profile
+	// tells how evenly the work is divided.
 	Simulate bool
 }
 
@@ -92,7 +92,7 @@ func Open(ctx context.Context, run *runconfig.Run, o Options) (*Trainer, error) 
 	return open(ctx, run, o, checkpoint.Disk{})
 }
 
-// open implements Open on a disk that a test may let fail.
+// open implements Open. Tests pass a disk on which operations fail.
 func open(ctx context.Context, run *runconfig.Run, o Options, disk checkpoint.Disk) (*Trainer, error) {
 	t := &Trainer{run: run, folder: folder{Disk: disk, path: run.Out}, options: o, ranks: ranks{group: o.Group}, report: o.Report,
 		best: math.Inf(1), bestStep: -1, saved: -1, good: -1}

@@ -47,8 +47,9 @@ func checkFooter(file io.ReaderAt, size int64) error {
 	return errors.Wrap(w.err, "its footer")
 }
 
-// checkSchema returns an error if a schema, whose columns are listed in depth-first order, is
-// deeper than a file's. For each column the library keeps the names of all that it is in.
+// checkSchema returns an error if columns are nested deeper than mostDepth, because the library
+// keeps, for each column, the names of all columns around it. schema lists the columns in
+// depth-first order.
 func checkSchema(schema []format.SchemaElement) error {
 	var open []int32 // the children to come of each column that the next one is in
 	for _, column := range schema {

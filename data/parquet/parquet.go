@@ -59,8 +59,8 @@ func read(ctx context.Context, file io.ReaderAt, size int64, column string, long
 	return nil
 }
 
-// findColumn returns the column of strings with a name: the one of that name or, if there is none,
-// the one in others whose names, joined by dots, give it.
+// findColumn returns the column of strings with a name. A column inside other columns has their
+// names, joined by dots; if several columns have the name, the least nested one is meant.
 func findColumn(schema *parquet.Schema, name string) (leaf parquet.LeafColumn, err error) {
 	var path, have []string
 	for _, column := range schema.Columns() {

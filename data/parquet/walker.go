@@ -27,8 +27,8 @@ const (
 	thriftStruct
 )
 
-// mostDepth is how deep values, and columns, may be in each other. The values of a footer have a
-// depth of 10.
+// mostDepth is how deep values, or columns, may be nested. The values of a footer have a depth of
+// 10.
 const mostDepth = 64
 
 // walker reads a struct in Thrift's compact protocol and sees that what it announces is there:

@@ -171,8 +171,8 @@ func (m Stack) Transpose(token int, y []float64) []float64 {
 	return x
 }
 
-// mix returns, as one mixture, a stack of mixtures of the same rows and of those rows unchanged;
-// false if the stack is not such.
+// mix returns a stack as one mixture, if each of its maps is a Mix of the same rows or the Identity
+// of those rows; otherwise false.
 func (m Stack) mix() (Mix, bool) {
 	in, out := m.Sizes()
 	all := Mix{Width: in}

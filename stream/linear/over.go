@@ -38,7 +38,7 @@ func (c Convolution) Apply(row func(lag int) []float64, seen int) []float64 {
 	return y
 }
 
-// Own multiplies each entry by 1 and its filter's last tap.
+// Own multiplies each entry by 1 plus its filter's last tap.
 func (c Convolution) Own() Map {
 	factors := append([]float64(nil), c.tap(0)...)
 	floats.AddConst(1, factors)

@@ -9,12 +9,12 @@ type Batches interface {
 	Next(tokens, targets []int32) error
 }
 
-// Counter is implemented by Batches whose micro-batches have different numbers of targets that all
-// count alike in a step, as those of conversations: the loss is the sum over the step's targets
-// divided by their number, however they are spread over micro-batches and ranks.
+// Counter is implemented by Batches whose micro-batches have different numbers of targets, such as
+// those of conversations. All targets of a step then count alike: the loss is the sum over the
+// step's targets divided by their number, however they are spread over micro-batches and ranks.
 type Counter interface {
-	// Targets returns the number of targets of each of the next n micro-batches, nil if those of
-	// each micro-batch are to be averaged first. It does not move on.
+	// Targets returns the number of targets of each of the next n micro-batches. It does not move
+	// on. If it returns nil, the loss is the mean of the micro-batches' means instead.
 	Targets(n int) []int
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // Options say how a Learner trains. The zero value trains on one row of the model's length at a
-// time, with Adam as optim.New makes it without parts.
+// time, with the optimizer that optim.New makes without parts: Adam.
 type Options struct {
 	Batch      int            // rows of a micro-batch; 0: 1
 	Seq        int            // tokens in a row; 0: the model's length

@@ -105,8 +105,9 @@ func (l *Learner) Gradient(ctx context.Context) (float64, error) {
 	return l.loss, nil
 }
 
-// countTargets makes each micro-batch of a step divide by its share of the step's targets, if the
-// batches are a Counter: their mean, by which Update goes, is then the mean over all targets.
+// countTargets makes the loss of each micro-batch of a step divide by the same number, if the
+// batches are a Counter: by the step's targets divided by its micro-batches. The mean of the
+// micro-batches' losses, which Update uses, is then the mean over all targets.
 func (l *Learner) countTargets() error {
 	c, ok := l.batches.(Counter)
 	if !ok {
