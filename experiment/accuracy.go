@@ -25,7 +25,7 @@ func accuracyTable(cells []Result) figure.Table {
 	return t
 }
 
-// accuracies lists the accuracy of each run; that of one that diverged is 0.
+// accuracies lists the accuracy of each run, 0 for a run that diverged.
 func (c Result) accuracies() []float64 {
 	var all []float64
 	for _, r := range c.runs {

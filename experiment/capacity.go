@@ -62,9 +62,9 @@ func (s Capacity) Report(r *Results) Report {
 // alike is the largest difference between the accuracies of seeds that fail alike.
 const alike = 0.1
 
-// failuresTable shows the smallest load at which each series' mean accuracy is below the level. It
-// calls it a failure of optimisation if the best rate has no worse one on both sides, or if seeds
-// differ; otherwise longer runs have to decide whether it is one of capacity.
+// failuresTable shows the smallest load at which each series' mean accuracy is below the level.
+// This is a failure of optimisation if the best rate does not lie between two worse ones, or if
+// seeds differ. Otherwise it may be a failure of capacity, which longer runs have to show.
 func (s Capacity) failuresTable(r *Results) figure.Table {
 	t := figure.NewTable(fmt.Sprintf("The smallest load below %g%%: too large for the stream if the best rate lies between two worse ones, if all seeds "+
 		"are within %g, and if a run with four times the tokens fails too", 100*s.Accuracy, alike), "lrrrlrl",
@@ -104,7 +104,8 @@ type crossings struct {
 	mark string
 }
 
-// crossings finds these loads for the seeds whose runs are complete at all loads.
+// crossings finds, for each seed whose runs are complete at all loads, the load at which the
+// accuracy falls below the level.
 func (s Capacity) crossings(cells []Result) crossings {
 	c := crossings{at: map[uint64]float64{}}
 	bySeed, below, above := map[uint64][]float64{}, "", ""
@@ -132,8 +133,8 @@ func (s Capacity) crossings(cells []Result) crossings {
 	return c
 }
 
-// ratio formats a geometric mean and its interval: that of the loads divided, seed by seed, by
-// the loads of other, or that of the loads themselves if other is empty.
+// ratio formats the geometric mean of the loads, and its interval. If other is not empty, each
+// seed's load is first divided by the same seed's load in other.
 func (c crossings) ratio(other crossings) [2]string {
 	var logs []float64
 	for _, seed := range slices.Sorted(maps.Keys(c.at)) {

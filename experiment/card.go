@@ -77,9 +77,9 @@ func (c card) optimizer() string {
 	return "adamw"
 }
 
-// cardOf returns a preset's own card or, if it has none, that of its stream or, if its stream is
-// the baseline's, of its attention or its feed-forward. What happens to writes has a card on any
-// stream.
+// cardOf returns a preset's own card. If it has none, cardOf returns the card of its stream or, if
+// its stream is the baseline's, the card of its attention or of its feed-forward. A preset with a
+// section writes has the card of that section, on any stream.
 func cardOf(zoo models.Zoo, p models.Preset) layers.Card {
 	card := p.Config.Stream.Card()
 	switch {
@@ -97,8 +97,8 @@ func cardOf(zoo models.Zoo, p models.Preset) layers.Card {
 	return card
 }
 
-// writesCard returns the card of what happens to writes, named after the stream unless that is the
-// baseline's.
+// writesCard returns the card of a preset's section writes. With named, its title begins with the
+// stream's.
 func writesCard(on, card layers.Card, named bool) layers.Card {
 	if named {
 		card.Title = on.Title + ", " + strings.ToLower(card.Title[:1]) + card.Title[1:]

@@ -146,8 +146,8 @@ const cardsHead = "\nA score is the mean over seeds of weights and batches, the 
 	"(Jordan 2024, with updates of AdamW's size as in Liu et al. 2025, arXiv 2502.16982): " +
 	"a step takes five iterations of matrix products a weight longer, and one moment less is kept.\n"
 
-// equations are what the sections of a page of cards have shown so far: cards whose Equation is
-// what the section shows of it.
+// equations lists what the sections of a page of cards have shown so far: for each section a card
+// with its title, whose Equation is the part that the section itself shows.
 type equations []layers.Card
 
 // show returns a card's equation in Markdown. Lines at its beginning that an earlier section has

@@ -7,8 +7,8 @@ import (
 	"github.com/residua-go/residua/internal/stats"
 )
 
-// exponents compares the exponents of the series' scaling laws. The notes say which laws there are
-// not, and which sizes they leave out.
+// exponents compares the exponents of the series' scaling laws. The notes say which laws could not
+// be fitted, and which sizes the laws leave out.
 func (r *Results) exponents() (t figure.Table, notes []string) {
 	t = figure.NewTable("Exponents: power laws above an irreducible loss that all series share, loss = E + A x^-B, and with an E of 0; intervals by a "+
 		"bootstrap over seeds",
@@ -28,8 +28,8 @@ func (r *Results) exponents() (t figure.Table, notes []string) {
 	return t, notes
 }
 
-// addExponents adds a row for each series, of a law that all series share above an irreducible
-// loss, or above 0. It returns an error if there is no such law.
+// addExponents adds a row for each series. All series share one law, above an irreducible loss or,
+// if above is false, above 0. It returns an error if the law cannot be fitted.
 func (r *Results) addExponents(t *figure.Table, a axis, above bool) error {
 	var curves [][]stats.Runs
 	for _, series := range r.plan.series {

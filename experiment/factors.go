@@ -23,8 +23,8 @@ type curve []struct{ loss, tokens float64 }
 
 // factor returns how many times tokens the baseline needs for a loss, T_base(L) / tokens,
 // interpolating log tokens linearly over the loss. It does not extrapolate: outside the curve,
-// factor is the value at the curve's end, and bound is ">" if the baseline stays above that loss
-// with all its tokens, "<" if it is below that loss already with its fewest. An empty curve gives
+// factor is the value at the curve's end, and bound is "> " if the baseline stays above that loss
+// with all its tokens, "< " if it is below that loss already with its fewest. An empty curve gives
 // NaN.
 func (c curve) factor(loss, tokens float64) (factor float64, bound string) {
 	if len(c) == 0 || math.IsNaN(loss) {

@@ -78,8 +78,8 @@ func curveOf(cells []Result) (all curve) {
 	return all
 }
 
-// ratios reads R(L) = T_against(L) / T_of(L) at each mean loss, by linear interpolation of log
-// tokens over the loss, and its range where that mean moves by a standard error.
+// ratios shows R(L) = T_against(L) / T_of(L) at each mean loss L, interpolating log tokens linearly
+// over the loss, and the range of R as L moves by a standard error to both sides.
 func (l Lengths) ratios(of, against []Result) figure.Table {
 	t := figure.NewTable(fmt.Sprintf("R: tokens that %s needs for a loss, over those that %s needs", l.Against, l.Of), "lrrrr",
 		"read at the mean of", "tokens", "loss (nats)", "R", "where the mean moves by ± 1 standard error")
@@ -95,7 +95,7 @@ func (l Lengths) ratios(of, against []Result) figure.Table {
 	return t
 }
 
-// ratio returns the factor of a curve at a loss, or its inverse, with its bound.
+// ratio formats a curve's factor at a loss, with its bound, or the inverse of the factor.
 func ratio(other curve, loss, tokens float64, inverse bool) string {
 	factor, bound := other.factor(loss, tokens)
 	if math.IsNaN(factor) {
@@ -129,9 +129,9 @@ func (l Lengths) test(of, against []Result) figure.Table {
 	return t
 }
 
-// divergedDifferences returns, for the seeds of which a run of a or b diverged, what stands for b's
-// loss minus that of a: more than all finite differences together, with the sign that says which
-// one diverged; 0 if both did.
+// divergedDifferences returns substitutes for b's loss minus a's, for each seed of which a run of a
+// or b diverged. A substitute is larger than all finite differences together, positive if b
+// diverged and negative if a did; if both did, it is 0.
 func divergedDifferences(a, b Result, finite []float64) (all []float64) {
 	most := 1.0
 	for _, d := range finite {

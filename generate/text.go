@@ -83,8 +83,8 @@ func (t *text) search(piece string) {
 	t.send(piece)
 }
 
-// send emits a piece of text, if there is some, with the tokens that begin in it: the text of
-// others is held back, and may belong to a stop string.
+// send emits a piece of text, if there is some, with the tokens that begin in it. The text of later
+// tokens is still held back, because it may belong to a stop string.
 func (t *text) send(piece string) {
 	if piece == "" {
 		return

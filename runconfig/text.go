@@ -42,8 +42,8 @@ func (r *Run) asGiven() *Run {
 	return &given
 }
 
-// rederived returns those of the hidden keys that get their values in r again when the text,
-// which leaves them out, is read.
+// rederived returns the hidden keys that keep their values: those whose values, when the text
+// (which leaves them out) is read again, are the same as in r.
 func (r *Run) rederived(text []byte, hidden []string) []string {
 	file := "config.yaml"
 	if r.Data.TokenizerName != "" { // the tokenizer is in a folder next to it

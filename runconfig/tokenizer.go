@@ -30,7 +30,7 @@ func exists(path string) bool {
 func (d Data) named() string { return cmp.Or(d.TokenizerName, d.Tokenizer) }
 
 // tokenizer returns the tokenizer of a run whose config is in a file. If the tokenizer's own file
-// is gone, it is the copy next to the config.
+// is gone, it returns the copy next to the config.
 func (r *Run) tokenizer(file string, where *settings.Positions) (data.Tokenizer, error) {
 	if data.IsGGUF(r.Data.Tokenizer) {
 		return nil, where.Errorf("data.tokenizer", "want a tokenizer.json, got the GGUF file %s: "+

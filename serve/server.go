@@ -32,8 +32,8 @@ type Options struct {
 	// ones are answered with 429. 0: 128.
 	Requests int   `yaml:"requests" default:"128" min:"1" help:"work on <N> completions at a time, waiting ones included; further requests get status 429"`
 	Body     int64 `yaml:"max_body" default:"8388608" min:"1" help:"refuse bodies of more than <N> bytes; all bodies at a time may have 8 times as many"`
-	// Answers limits the memory of all answers in progress, as their tokens and alternatives let it
-	// be expected; one answer may take a quarter. 0: 512 MiB.
+	// Answers limits the memory of all answers in progress, as estimated from their tokens and
+	// alternatives; one answer may take a quarter of it. 0: 512 MiB.
 	Answers int64 `yaml:"max_answers" default:"536870912" min:"1" help:"let all answers at a time take <N> bytes of memory, as estimated; one may take a quarter"`
 
 	RequestTime time.Duration `yaml:"request_time" default:"10m0s" help:"end a completion after <TIME>, as in 90s or 10m, including the time that it waits"`

@@ -10,8 +10,9 @@ import (
 )
 
 // stringMethods returns the methods of strings as Python has them. Those that are written here
-// replace gonja's, which fail without their optional arguments; the results of the others are made
-// Go's own strings and lists, since gonja's equal no others.
+// replace gonja's, which fail without their optional arguments. The results of all other methods
+// are converted to Go's own strings and lists, since values of gonja's types equal no value of
+// another type.
 func stringMethods() *exec.MethodSet[string] {
 	all := map[string]exec.Method[string]{
 		"strip":   stripped(strings.TrimFunc),
