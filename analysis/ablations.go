@@ -155,9 +155,9 @@ func (a *Ablations) Heads(ctx context.Context, row int, m Metric) (*Sweep, error
 	})
 }
 
-// Writers sets what one writer after another writes in one row of text to 0, at one token or,
-// in the last column, at all tokens. The result has a row for each writer and a column for each
-// token.
+// Writers sets to 0, for one writer after another, what the writer writes in one row of text: at
+// one token or, in the last column, at all tokens. The result has a row for each writer and a
+// column for each token.
 func (a *Ablations) Writers(ctx context.Context, row int, m Metric) (*Sweep, error) {
 	ids, err := a.row(row)
 	if err != nil {

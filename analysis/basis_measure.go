@@ -22,7 +22,7 @@ type basisControls struct {
 	options BasisOptions
 }
 
-// measure measures the streams at several sites, and copies of them, rotated, as controls.
+// measure measures the streams at several sites and, as controls, rotated copies of them.
 func (b *basisControls) measure(ctx context.Context, sites []cache.Activation) ([]BasisPoint, error) {
 	points, own := make([]BasisPoint, len(sites)), make([]basisMeasures, len(sites))
 	for i, a := range sites {
@@ -124,10 +124,10 @@ func controlled(own float64, controls []float64) Controlled {
 	return c
 }
 
-// Kurtosis is m4/m2^2 of values, with the population's central moments m_k = mean((x -
-// mean)^k): 3 for a Gaussian, 6 for a Laplace distribution, at least 1, and at most the
-// number of values, so that small samples are pulled down. It is 0 for values that are all
-// the same, or none, which have none.
+// Kurtosis is m4/m2^2 of values, with the population's central moments m_k = mean((x - mean)^k): 3
+// for a Gaussian, 6 for a Laplace distribution, at least 1, and at most the number of values, so
+// that small samples are pulled down. It is not defined for equal values or for no values; Kurtosis
+// then returns 0.
 func Kurtosis(x []float64) float64 {
 	if len(x) == 0 {
 		return 0

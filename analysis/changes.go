@@ -12,7 +12,7 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// Change says how far a parameter W is from what it was, W0, by Frobenius norms.
+// Change says how far a parameter W is from its earlier value W0, by Frobenius norms.
 type Change struct {
 	Name  string  `json:"name"`
 	Norm  float64 `json:"norm"`  // |W0|
@@ -25,7 +25,8 @@ type Changes struct {
 	Same    int      `json:"same"` // number of parameters whose values are the same
 }
 
-// Compare returns how the parameters of a model differ from those of another with the same ones.
+// Compare returns how the parameters of the model to differ from those of the model from. It
+// returns an error unless the two have the same parameters.
 func Compare(from, to *graph.Store) (*Changes, error) {
 	c := &Changes{}
 	for _, p := range to.Params() {

@@ -209,8 +209,8 @@ func (d *Decomposition) wholly(w stream.Writer, first, n int) []float64 {
 	return y
 }
 
-// over returns what becomes of what a writer writes for a token on its way over tokens; at returns
-// what it writes for one.
+// over returns what arrives at a writer's source for a token, after the writer's linear map over
+// tokens (Writer.Over); at returns what the writer writes for one token.
 func (d *Decomposition) over(w stream.Writer, token int, at func(token int) []float64) []float64 {
 	if w.Over == nil {
 		return at(token)
@@ -223,7 +223,7 @@ func (d *Decomposition) bias(w stream.Writer, token int) []float64 {
 	return d.over(w, token, func(int) []float64 { return d.parameter(w.Bias) })
 }
 
-// all is like wholly, before what happens over tokens.
+// all is like wholly, but leaves out the writer's linear map over tokens (Writer.Over).
 func (d *Decomposition) all(w stream.Writer, first, n int) []float64 {
 	all := d.values[w.Activation]
 	size := len(all) / d.frozen.Tokens()
@@ -261,7 +261,7 @@ func (d *Decomposition) written(w stream.Writer, part, token int) []float64 {
 	return d.over(w, token, func(token int) []float64 { return d.part(w, part, token) })
 }
 
-// part is like written, before what happens over tokens.
+// part is like written, but leaves out the writer's linear map over tokens (Writer.Over).
 func (d *Decomposition) part(w stream.Writer, part, token int) []float64 {
 	a := share(d.values[w.Activation], d.frozen.Tokens(), token)
 	switch {

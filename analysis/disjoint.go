@@ -47,8 +47,7 @@ type HeadsGroup struct {
 }
 
 // FindHeadSpaces measures whether heads write to disjoint subspaces, from the weights alone. It
-// compares them with the given number of draws of random directions, at least 2, which have a
-// deviation.
+// compares them with the given number of draws of random directions: at least 2, for a deviation.
 func FindHeadSpaces(ctx context.Context, store *graph.Store, spec models.Spec, draws int) (*HeadSpaces, error) {
 	if err := check.AtLeast("draws", 2, draws); err != nil {
 		return nil, err
@@ -115,7 +114,8 @@ type writtenSpace struct {
 	directions *mat.Dense // nil: rank 0
 }
 
-// rankRounding is the ratio to the largest up to which a singular value counts as 0.
+// rankRounding is the largest ratio to the largest singular value at which a singular value counts
+// as 0.
 const rankRounding = 1e-7
 
 // newWrittenSpaces returns what each head of a layer writes.

@@ -15,8 +15,8 @@ import (
 // and values together.
 func (f *Folded) packedHeads() int { return f.c.HeadCount() + 2*f.c.KVHeads() }
 
-// headPlace returns the index, among these, of what a head reads: part 0 is its query, 1 its key, 2
-// its value. If heads share keys and values, head h reads number h/(heads/kv_heads).
+// headPlace returns the index, among the packedHeads, of what a head reads: part 0 is its query, 1
+// its key, 2 its value. If heads share keys and values, head h reads number h/(heads/kv_heads).
 func headPlace(spec models.Spec, part, head int) int {
 	if part == 0 {
 		return head

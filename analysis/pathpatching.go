@@ -11,12 +11,14 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// PathPatch patches each head's output at all tokens on the way to one activation alone (path
-// patching; Wang et al. 2022, arXiv 2211.00593, section 3.1; Goldowsky-Dill et al. 2023, arXiv
-// 2304.05969): the outputs of all other heads and what feed-forwards write are held at the corrupt
-// run's, and what the activation to becomes in that run, at the entries at, is put into the corrupt
-// run: "logits" gives the direct way to the logits. One row for each layer, one column for each
-// head; heads after the activation have no effect.
+// PathPatch measures each head's path to one activation alone (path patching; Wang et al. 2022,
+// arXiv 2211.00593, section 3.1; Goldowsky-Dill et al. 2023, arXiv 2304.05969). For each head it
+// makes two corrupt runs. In the first, the head's output is the clean run's at all tokens, and the
+// outputs of all other heads and what feed-forwards write are held at the corrupt run's. The
+// activation named to, as this run computes it, replaces the second run's at the entries at; the
+// effect is on the second run's metric. With "logits" it is the head's direct effect on the logits.
+// The result has one row for each layer and one column for each head; heads after the activation
+// have no effect.
 func PathPatch(ctx context.Context, store *graph.Store, spec models.Spec, clean, corrupt []int32, m Metric, to string, at cache.At) (*Patching, error) {
 	if err := checkPair(clean, corrupt); err != nil {
 		return nil, err

@@ -139,9 +139,9 @@ func (p *pathValues) addSteps(r *pathRow, first outputs, direct, all float64) {
 	}
 }
 
-// addHeads measures each head's path of one step on top of the direct path, and each pair's
-// path of two steps on top of all paths of one step: by what the second head computes from the
-// direct path and the first head, instead of from the direct path alone.
+// addHeads measures each head's path of one step, added to the direct path, and each pair's path of
+// two steps, added to all paths of one step: it replaces what the second head computes from the
+// direct path by what it computes from the direct path and the first head.
 func (p *pathValues) addHeads(r *pathRow, first outputs, direct, all float64) {
 	for i, s := range p.sites {
 		for h := range s.heads {

@@ -163,7 +163,8 @@ func partName(a cache.Activation, i int) string {
 	return fmt.Sprintf("%s %d", a.Axes[0], i)
 }
 
-// defaultNames returns the stream after each block, by the last of its names.
+// defaultNames returns a glob for the stream after each block: the last activation of a block whose
+// name ends in ".stream".
 func defaultNames(m *Model) []string {
 	every, err := cache.Names(m.Store, m.Spec)
 	if err != nil {

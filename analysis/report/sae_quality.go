@@ -25,8 +25,9 @@ type Quality struct {
 	Recovered float64 `json:"loss_recovered"`     // (Ablated - Replaced) / (Ablated - Loss)
 }
 
-// measure runs a model and an SAE on the rows that are as long as the longest; each is told the
-// features [tokens, Features] of a row. It returns what the activation that is computed is, too.
+// measure runs a model and an SAE on the rows that are as long as the longest, and calls each with
+// the features [tokens, Features] of every row. It also returns the activation that the SAE is to
+// compute, as it is in the last of these rows.
 func measure(ctx context.Context, m *Model, s *sae.SAE, rows []corpus.Row, each func(row corpus.Row, features []float64)) (*Quality, cache.Activation, error) {
 	var of cache.Activation
 	seq := 0

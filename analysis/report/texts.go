@@ -19,7 +19,7 @@ type Texts struct {
 // given tells whether a text is chosen.
 func (o Texts) given() bool { return o.Rows > 0 || len(o.Data) > 0 || o.Prompts != nil }
 
-// orRows does what Read does, by default of at most n rows of validation text.
+// orRows does what Read does; if no text is chosen, it returns at most n rows of validation text.
 func (o Texts) orRows(ctx context.Context, m *Model, n int) (rows []corpus.Row, note string, err error) {
 	if !o.given() && m.Text != nil {
 		text, err := m.Text(ctx, nil, 0)
@@ -32,7 +32,7 @@ func (o Texts) orRows(ctx context.Context, m *Model, n int) (rows []corpus.Row, 
 }
 
 // Read returns the rows of the text that is chosen, with a note; none if no text is chosen. A
-// prompt is a document, and so is what the token that begins documents begins.
+// prompt is one document; any other text is split into documents at the token that begins them.
 func (o Texts) Read(ctx context.Context, m *Model, bos *bool) (rows []corpus.Row, note string, err error) {
 	chosen := 0
 	for _, is := range []bool{o.Rows > 0, len(o.Data) > 0, o.Prompts != nil} {
