@@ -95,8 +95,8 @@ func runStage[T kernel.Float](k attentionStage, c graph.CallOf[T]) {
 	run.Forward(c.Pool(), k.stage, c.Out(), c.In(0), c.Ints(1), k.params(c.Signature(0)))
 }
 
-// attentionStageGrad computes the gradient of a stage's first input. Inputs: that, the result, its
-// gradient, and starts if masked.
+// attentionStageGrad computes the gradient of a stage's first input. Inputs: the stage's first
+// input, its result, the gradient of its result, and starts if masked.
 type attentionStageGrad struct {
 	graph.NoGradient
 	of attentionStage

@@ -59,11 +59,11 @@ type documentStarts struct {
 	cache          *graph.Cache
 }
 
-// DocumentStarts returns, for each token, the index in its row of the first token of its
-// document, [batch, seq] Int32. A document begins at a BOS whose previous token is not a BOS,
-// so that a run of BOS opens one document; a row may begin inside a document. With a
-// separator, an id above 0, a document also begins at each separator for the tokens after it;
-// for the separator itself it is still the document before. tokens is [batch, seq] Int32.
+// DocumentStarts returns, for each token, the index in its row of the first token of its document,
+// [batch, seq] Int32. A document begins at a BOS whose previous token is not a BOS, so that a run
+// of BOS opens one document; a row may begin inside a document. With a separator, an id above 0, a
+// document also begins at each separator; only the separator itself still belongs to the document
+// before. tokens is [batch, seq] Int32.
 func DocumentStarts(b *graph.Builder, tokens *gorgonia.Node, bos, separator int) *gorgonia.Node {
 	return b.Apply(documentStarts{bos: int32(bos), separator: int32(separator), cache: b.Cache()}, tokens)
 }

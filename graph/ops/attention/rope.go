@@ -5,8 +5,9 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// rope is what the attentions of a graph with the same rotary positions and size of heads share:
-// the table of the positions that their rows have reached or, on a device, of all.
+// rope is shared by the attentions of a graph that have the same rotary positions and size of
+// heads. It holds the tables of angles, for the positions that rows have reached, and a device's
+// table for all positions.
 type rope struct {
 	float32s kernel.RopeTable[float32]
 	float64s kernel.RopeTable[float64]

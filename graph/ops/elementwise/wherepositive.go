@@ -39,7 +39,7 @@ func (wherePositive) Run(c *graph.Call) {
 // detach passes its input on without a gradient.
 type detach struct{ graph.NoGradient }
 
-// Detach returns x's values as given ones: no gradient passes. It runs on the CPU alone.
+// Detach returns x's values as constants: no gradient passes. It runs on the CPU alone.
 func Detach(b *graph.Builder, x *gorgonia.Node) *gorgonia.Node { return b.Apply(detach{}, x) }
 
 func (detach) String() string { return "Detach" }

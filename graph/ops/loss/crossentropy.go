@@ -167,9 +167,9 @@ func runCrossEntropy[T kernel.Float](k crossEntropy, c graph.CallOf[T]) {
 }
 
 // SetCount makes the next runs of a CrossEntropy node, on the CPU, divide their sums over tokens by
-// n instead of by the number of their targets; 0 undoes that. The gradients of several runs whose
-// targets differ in number then add up to that of the mean over all their targets. For an Add node
-// it is about the first input, as Parts.
+// n instead of by the number of their targets; 0 undoes that. If n is the mean number of targets of
+// several runs, the mean of the runs' gradients is the gradient of the mean over all their targets.
+// Of an Add node SetCount takes the first input, as Parts does.
 func SetCount(loss *gorgonia.Node, n float64) error {
 	if k, ok := graph.PrimitiveOf(loss).(crossEntropy); ok {
 		k.parts.count = n

@@ -118,9 +118,9 @@ func (k depthGrad) Launch(c *graph.DeviceCall) {
 	k.gradients(g)
 }
 
-// deviceDepthGrad is a backward pass. c and own are factors in the gradient of each source,
-// [tokens, heads, sources]: of the query and of the source itself. A token's first head has what
-// own is for all its heads.
+// deviceDepthGrad is a backward pass. The gradient of source i is a sum that contains c times query
+// ⊙ gain and own times the source; c and own are [tokens, heads, sources], but own is the same for
+// all heads of a token, and is stored at the first one.
 type deviceDepthGrad struct {
 	deviceDepth
 	du, da, c, own cuda.Array

@@ -117,8 +117,8 @@ type projectionTerm struct {
 	wantsW, wantsGain bool
 }
 
-// heldTerms are the terms that a write's gradient computes, the zero value of those that there are
-// not.
+// heldTerms are the terms that readers have left to a write's gradient; the zero value of a term
+// means that there is none.
 type heldTerms struct {
 	read       readTerm
 	projection projectionTerm

@@ -71,9 +71,9 @@ func (k mixWrite) InPlace(i int) bool { return i == 0 }
 // Differentiable leaves the gradients of the projection's weights to nextProjection.
 func (mixWrite) Differentiable(i int) bool { return i < 3 }
 
-// Holds takes what a read and a projection leave to the gradient, one of each. Where rows are
-// carried as they are and there is no projection, the gradient of h takes no pass that a read's
-// could join.
+// Holds takes one term of a read and one of a projection. It refuses the term of a read that does
+// not carry rows if there is no projection: the gradient of h then equals the stream's gradient and
+// takes no pass that the read's gradient could join.
 func (k mixWrite) Holds(held []any, term any) bool {
 	has := heldTermsOf(held)
 	switch term := term.(type) {
@@ -165,10 +165,10 @@ func mixProjection[T kernel.Float](k mixWrite, z []T, c graph.CallOf[T], h, w, g
 }
 
 // mixWriteGrad computes dh; its secondaries are dy, dc, dw and dgain, computed in the same pass
-// over the stream's gradient. Inputs: that gradient, h, y and c; at out the stream that was made;
-// at du the gradient of u, read by the coefficients at by, or by c, whose gradient then has a term
-// of it; at dz the gradient of z, z and w; at gain the gain; and the addends. -1:
-// there is none.
+// over the stream's gradient. Inputs: that gradient, h, y and c. The fields have the numbers of the
+// further inputs, -1 for one that is missing: out, the stream that was made; du, the gradient of u;
+// by, the coefficients by which u was read (missing: c, whose gradient then has a term from the
+// read); dz, the gradient of z, followed by z and w; gain, the gain; and the addends.
 type mixWriteGrad struct {
 	graph.NoGradient
 	of                    mixWrite
@@ -195,7 +195,7 @@ func (k mixWriteGrad) FLOPs(c graph.Cost) int { // dh, dy and dc, what u adds to
 	return flops + (1+dc)*k.of.carryFLOPs(h, c.Signature(3)) + (c.Secondary(0)+dc)*read
 }
 
-// readBy returns the rows that the read at by reads.
+// readBy returns the number of rows that the read with the coefficients by reads.
 func (k mixWriteGrad) readBy(c signatures) mixing {
 	return mixing{c.Signature(k.du).Width() / c.Signature(1).Shape[2]}
 }

@@ -82,8 +82,8 @@ func (k mixWriteGrad) projected(d *deviceMix, dout, out cuda.Array) cuda.Array {
 }
 
 // writeGradTiled computes mixWriteGrad for a stream of any size. It computes dh last, because dh
-// may be dout. Without carry it is dout and the addend, and is not computed if it is the zero
-// Array. more are further parts of the gradient of C.
+// may be dout. Without carry, dh is the sum of dout and the addend, and is left out if dh is the
+// zero Array. more lists further parts of the gradient of C.
 func (d *deviceMix) writeGradTiled(g mixGradients, dh cuda.Array, dy graph.SecondaryResult, x mixWriteInputs, more ...dotProducts) {
 	products := []dotProducts{{x.dout, x.y, d.N, d.M, d.Columns() - d.M}}
 	if d.Mixes() {

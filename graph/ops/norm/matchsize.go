@@ -8,7 +8,7 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// matchSize gives tokens the sizes of others. Inputs: v, like.
+// matchSize scales each token of v to the size of the same token of like. Inputs: v, like.
 type matchSize struct{}
 
 // MatchSize multiplies each token's v so that its root mean square becomes that of like, as AltUp

@@ -44,7 +44,7 @@ type DeviceLinearGrad struct {
 	DW, DGain         int        // numbers of the secondaries with the gradients of w and gain
 }
 
-// deviceLinearGrad is one that runs in a call.
+// deviceLinearGrad is a DeviceLinearGrad that runs in a call.
 type deviceLinearGrad struct {
 	DeviceLinearGrad
 	kernel.NormLinearParams

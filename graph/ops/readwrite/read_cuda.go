@@ -88,8 +88,8 @@ func (s *deviceStream) fitRead(read, keys bool) bool {
 	return false
 }
 
-// blocks returns how many blocks run at once, if a multiprocessor's registers suffice for the given
-// number of threads of the kernel, in precision bf16 and in others.
+// blocks returns how many blocks run at once. bf16 and others are the numbers of threads for which
+// a multiprocessor has registers, if they run the kernel in precision bf16 or in another precision.
 func (s *deviceStream) blocks(bf16, others int) int {
 	threads := others
 	if s.arithmetic == "bf16" {
