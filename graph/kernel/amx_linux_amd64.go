@@ -13,7 +13,7 @@ var tilesMissing = requestTiles()
 // requestTiles looks whether the processor has AMX for bfloat16 and the system saves its state
 // (bits 17 and 18 of XCR0), and asks Linux for the permission to use it. The permission is the
 // process's: it holds for all threads and for children by fork, and is lost by exec. Linux refuses
-// it where a thread has a signal stack too small for tiles, which can only be one of C.
+// it if a thread has a signal stack too small for tiles; only a thread of C code can have one.
 func requestTiles() (missing string) {
 	const (
 		states        = 1<<17 | 1<<18

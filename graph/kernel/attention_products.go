@@ -1,7 +1,7 @@
 package kernel
 
 // attentionSpan is a rectangle of scores: the queries i0:i1 (tokens) with the keys j0:j1
-// (positions), of which the last query sees the last key. Products with it skip the keys beyond the
+// (positions). Its last query sees its last key. Products with it skip the keys beyond the
 // diagonal, except for the rest of a micro-kernel's tile. In a worker's memory its row r and column
 // c belong to query i0+r and key j0+c. past is the position of token 0. window, if above 0, is the
 // largest number of keys, up to its own, that a query sees: the products also skip the keys before

@@ -3,8 +3,8 @@ package kernel
 import "math"
 
 // The scores of a worker are a matrix of up to attentionQueries x attentionKeys that stays in the
-// second-level cache. attentionQueries is a multiple of the heights of all micro-kernels' tiles; by
-// AMX blocks have attentionTileQueries, and rows of sum, dq, dk and dv are sumDim apart.
+// second-level cache. attentionQueries is a multiple of the heights of all micro-kernels' tiles;
+// with AMX, blocks have attentionTileQueries queries. Rows of sum, dq, dk and dv are sumDim apart.
 // The distance between rows leaves the elements after a row that expRows clears, and is not a power
 // of two, because such rows would compete for the same cache lines.
 const (

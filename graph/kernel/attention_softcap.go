@@ -1,7 +1,7 @@
 package kernel
 
 // A soft cap bounds the scores that queries see, c tanh(score/c), and multiplies their gradients by
-// its derivative. What a query does not see may hold anything, before and after.
+// its derivative. Scores that a query does not see may hold anything, before and after.
 
 // capScores bounds the scores of a span; in a Backward it keeps the derivatives in the worker's
 // slopes.

@@ -53,7 +53,7 @@ func (t *tile[T]) runFastPairs(p path, rows, vecs int, transposed, partial bool)
 	}
 }
 
-// skip goes some tiles, one under another, further.
+// skip moves t down by some tiles, which lie one under another.
 func (t *tile[T]) skip(tiles, rows int) {
 	t.a = at(t.a, tiles*t.an)
 	t.c, t.d = at(t.c, tiles*rows*t.cs), at(t.d, tiles*rows*t.cs)

@@ -16,8 +16,8 @@ type DeltaReadParams struct {
 
 func (d DeltaReadParams) stream() int { return d.N * d.D }
 
-// Pitches returns the distances between tokens of x, between rows of x, a token's or of N = 1 those
-// of consecutive tokens, and between tokens of u.
+// Pitches returns three distances, in elements: between tokens of x; between rows of x, which are a
+// token's rows or, with N = 1, the rows of consecutive tokens; and between tokens of u.
 func (d DeltaReadParams) Pitches() (token, row, result int) {
 	if d.Width > 0 {
 		return d.Width, d.Width, d.Width

@@ -27,7 +27,7 @@ func (d DepthAttentionParams) size() int { return d.Tokens * d.Width }
 //	r_i = 1/sqrt(mean(v_i^2) + Eps),   q = query ⊙ gain
 //
 // With several heads (arXiv 2607.27230) each reads its own part of the columns by a softmax of its
-// own, over the scores of these columns; r_i stays that of whole rows.
+// own, over the scores of these columns; r_i is still taken over whole rows.
 //
 // A token's rows of all sources stay in the cache between its scores and its sum, so that each
 // source is read from memory once.
@@ -168,7 +168,7 @@ func (t *depthBackward[T]) token(token int, dots []float64, dq *treeSum[T]) {
 	}
 }
 
-// depthToken holds a token's weights, [Heads, Sources], as c and along, the q . v_i, its r
+// depthToken holds a token's weights, c and along (the q . v_i), each [Heads, Sources], its r
 // [Sources], and its du, nil if there is none.
 type depthToken[T Float] struct {
 	weights, rstd, du []T

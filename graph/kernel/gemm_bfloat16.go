@@ -11,8 +11,8 @@ import "unsafe"
 // takes denormals in A and B, and in a sum of products, as zero (bfloat16_tile.go). Path amx has
 // bits of its own, also with any number of threads and rows: its order of sums is sumTiles's. Only
 // the bits of a NaN depend on the processor. Processors with AMX, and AMD's with AVX512_BF16, are
-// faster than with float32; those without AVX2 take many times as long. Products by AMX take tiles
-// from one row of A on.
+// faster than with float32; those without AVX2 take many times as long. With AMX, products use
+// tiles even if A has a single row.
 type GemmBFloat16[C Stored] struct {
 	// Epilogue, if not nil, is called for each block of C as soon as it is final, while it is in
 	// cache.

@@ -124,10 +124,10 @@ type MixReadTerm[T Float] struct {
 	MixParams
 }
 
-// BackwardNext computes the gradients of ForwardNext from dout, du, the gradient of a u that was
-// read from out, and that of the projection: those of Backward with dout_t[i] + sum over j of
-// C_t[i, j] du_t[j] + the projection's gradient of out_t[i] in place of dout, and, if u was read by
-// C,
+// BackwardNext computes the gradients of ForwardNext from dout, from du (the gradient of a u that
+// was read from out) and from the projection's gradient. They are Backward's, with dout_t[i]
+// replaced by dout_t[i] + sum over j of C_t[i, j] du_t[j] + the projection's gradient of out_t[i].
+// If u was read by C, dC has in addition
 //
 //	dC_t[i, j] = out_t[i] . du_t[j],   j < m
 //

@@ -66,8 +66,8 @@ func (s *Simulation) Shared() time.Duration {
 	return s.sum(func(_ int, parts []time.Duration) float64 { return float64(slices.Max(parts)) })
 }
 
-// Even returns what Shared does if all items of a Do take the same time, so that what disturbs a
-// part makes no difference.
+// Even returns what Shared would return if all items of a Do took the same time. What disturbs a
+// single part then makes no difference.
 func (s *Simulation) Even() time.Duration {
 	return s.sum(func(items int, parts []time.Duration) float64 {
 		busy, workers := 0., len(parts)

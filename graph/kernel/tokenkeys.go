@@ -14,11 +14,12 @@ type TokenKeysParams struct {
 //	Write: X'_t = X_t + C_t y_t
 //	Grad:  dC_t = X_t y_t^T
 //
-// Grad computes the gradient of the keys: of a Read of X, where y is the gradient of the
-// result, and of a Write of y, where X is the gradient of the stream. The workers of the Pool
-// share the tokens. Each token is summed separately, in the same order as by Read and Write,
-// whose keys all tokens share, so the bits depend on neither. All arrays are dense and
-// row-major. The methods panic if a slice is too short, as an index out of range does.
+// Grad computes the gradient of the keys: of a Read of X, where y is the gradient of the result,
+// and of a Write of y, where X is the gradient of the stream. The workers of the Pool share the
+// tokens. Each token is summed separately, in the order in which the kernels Read and Write sum,
+// whose keys all tokens share. So the bits depend neither on the number of threads nor on whether
+// keys are shared. All arrays are dense and row-major. The methods panic if a slice is too short,
+// as an index out of range does.
 type TokenKeys[T Float] struct {
 	task tokenProducts[T]
 	path path
