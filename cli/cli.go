@@ -38,7 +38,7 @@ import (
 // returns the process's exit code: 0 for success, 1 if the work failed, 2 if the call, the config
 // or something they name is wrong. Help and errors use the program's file name, from os.Args[0]. A
 // command may read os.Stdin, and stops on an interrupt; bench starts the program again, without
-// arguments, for each model that it measures; chats do with the argument chat.Word.
+// arguments, for each model that it measures; a chat starts it again with the argument chat.Word.
 func Main(zoo models.Zoo, args []string, stdout, stderr io.Writer) int {
 	if measure.IsChild() {
 		return measure.RunChild(zoo, os.Stdin, stdout)

@@ -7,11 +7,11 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Fact is a value that all ranks must have in common, such as that of a key of their config.
+// Fact is a value that all ranks must have in common, such as the value of a config key.
 type Fact struct{ Name, Value string }
 
-// Agree returns an error on every rank if a fact's value on one of them differs from its value
-// on rank 0, or if it lacks one. The error names the first such fact and rank.
+// Agree returns an error on every rank if a rank's facts differ from those of rank 0 or if it has
+// fewer or more. The error names the first such fact and rank.
 func Agree(g *Group, facts []Fact) error {
 	all, err := Gather(g, "facts that all ranks must agree on", facts)
 	if err != nil {

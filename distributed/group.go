@@ -103,7 +103,7 @@ func New(t Transport, o Options) (*Group, error) {
 	return g, g.meet()
 }
 
-// patience is how long New waits before it says so.
+// patience is how long New waits before it calls Options.Note.
 func (g *Group) patience() time.Duration { return min(10*time.Second, g.options.Timeout/2) }
 
 // started waits until the transport has started, which takes all ranks, and returns its error. If
@@ -251,7 +251,7 @@ func (g *Group) idle() {
 	}
 }
 
-// leaves returns the channel that Close closes, until it has been read.
+// leaves returns the channel that Close closes, or nil once the goroutine has read from it.
 func (g *Group) leaves() <-chan struct{} {
 	if g.leaving {
 		return nil

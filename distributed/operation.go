@@ -101,8 +101,8 @@ func (g *Group) end(op *operation, err error) {
 	close(op.done)
 }
 
-// takeBuffer returns memory for a number of bytes: the smallest earlier buffer that has it, or a
-// new one.
+// takeBuffer returns memory for a number of bytes: the smallest earlier buffer that is large
+// enough, or a new one.
 func (g *Group) takeBuffer(bytes int) []float64 {
 	words := (bytes + 7) / 8
 	best := -1

@@ -13,8 +13,8 @@ type Pending struct {
 	err  error
 }
 
-// Wait returns when the collective is done on this rank. Where it cannot be done, the error is a
-// *SilentError if a rank is dead; the group has failed then, and so will all later collectives.
+// Wait returns when the collective is done on this rank. If a rank is dead, it returns a
+// *SilentError; then the group has failed, and so will all later collectives.
 func (p *Pending) Wait() error {
 	if p.err != nil {
 		return p.err

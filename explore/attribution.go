@@ -54,7 +54,8 @@ func (e *Explorer) attribution(a *analysis.Attribution) Attribution {
 	return out
 }
 
-// contribution converts a term: that of a whole writer, or that of one part.
+// contribution converts a term: the sum of a whole writer's parts if whole is set, otherwise one
+// part.
 func (e *Explorer) contribution(c analysis.Contribution, whole bool) Contribution {
 	out := Contribution{Name: c.Name(), Contribution: c}
 	i := slices.IndexFunc(e.about.Writers, func(w Writer) bool { return w.Name == c.Writer })

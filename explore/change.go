@@ -23,8 +23,8 @@ type Change struct {
 	Add    *Direction     `yaml:"add" json:"add,omitempty"`
 }
 
-// Direction is what steering adds: Times the given values, or Times the difference between the
-// activation's entries at the ends of two texts (Turner et al. 2023, "Activation Addition").
+// Direction is what steering adds, multiplied by Times: the given values, or the difference between
+// the activation's entries at the ends of two texts (Turner et al. 2023, "Activation Addition").
 type Direction struct {
 	Times  float64   `yaml:"times" min:"-1e6" max:"1e6" json:"times"`
 	Values []float64 `yaml:"values" json:"values,omitempty"` // one for each chosen entry of a token
@@ -92,7 +92,7 @@ func (e *Explorer) change(c Change) (change, error) {
 	return checked, err
 }
 
-// direction returns what a change adds, before Times.
+// direction returns the direction that a change adds, not yet multiplied by Times.
 func (e *Explorer) direction(c change) ([]float64, error) {
 	chosen := 1 // entries of one token
 	for i, axis := range c.site.Axes {

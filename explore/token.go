@@ -57,7 +57,8 @@ func (e *Explorer) alternative(id int32, probability float64) Alternative {
 	return Alternative{id, text, label, probability}
 }
 
-// token returns a token with its probability by logits [vocab]; nil: it has none.
+// token returns a token with its probability according to logits [vocab], or without one if logits
+// is nil.
 func (e *Explorer) token(position int, id int32, logits []float64, top int) Token {
 	t := Token{Position: position, ID: id}
 	t.Text, t.Label = e.spell(id)
@@ -68,7 +69,7 @@ func (e *Explorer) token(position int, id int32, logits []float64, top int) Toke
 	return t
 }
 
-// probability returns the probability of a token by its logits.
+// probability returns the softmax of logits at a token.
 func probability(logits []float64, id int32) float64 {
 	return math.Exp(logits[id] - floats.LogSumExp(logits))
 }

@@ -40,9 +40,10 @@ type Zoo struct {
 	release   string // URL of the folder that has the files
 }
 
-// Standard returns the models that come with Residua. It looks for them in the clone of Residua
-// that contains the working directory, or by which the go.mod there replaces Residua, then in the
-// user's cache folder, then among the assets of a release of Residua.
+// Standard returns the models that come with Residua. It looks for them first in a clone of
+// Residua: the one that contains the working directory, or the one with which the go.mod there
+// replaces Residua. Then it looks in the user's cache folder, then among the assets of a release of
+// Residua.
 func Standard() Zoo {
 	z := Zoo{checksums: checksums, release: release}
 	if root := clone.Around("."); root != "" {
@@ -63,8 +64,9 @@ func (z Zoo) Names() (names []string) {
 	return names
 }
 
-// File returns the path of a model's file. If the file is nowhere, it downloads it to the cache
-// folder. It returns an error if the file's SHA-256 checksum differs from the list's.
+// File returns the path of a model's file. If neither the clone nor the cache has the file, it
+// downloads it to the cache folder. It returns an error if the file's SHA-256 checksum differs from
+// the list's.
 func (z Zoo) File(name string) (string, error) {
 	sum, err := z.checksum(name)
 	if err != nil {

@@ -20,10 +20,10 @@ type GradientRunner struct {
 	weights []float64
 }
 
-// Gradients runs a model once on one row of token ids and returns the gradients of a sum of
-// logits with respect to the activations that names, names or globs, select: one Activation for
-// each, with its shape, in the order in which the model computes them. It needs no memory for
-// gradients of parameters.
+// Gradients runs a model once on one row of token ids and returns the gradients of a sum of logits
+// with respect to some activations. names selects these by names or globs; there is one Activation
+// for each, with its shape, in the order in which the model computes them. Gradients needs no
+// memory for gradients of parameters.
 func Gradients(store *graph.Store, spec models.Spec, ids []int32, of LogitSum, names ...string) ([]Activation, error) {
 	r, err := OpenGradients(store, spec, ids, of, names...)
 	if err != nil {

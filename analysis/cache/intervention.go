@@ -54,9 +54,9 @@ func Set(name string, at At, values []float64) Intervention {
 	return Intervention{name, at, func([]float64) ([]float64, error) { return values, nil }}
 }
 
-// Steer adds scale times a direction to the chosen entries. If these are several times as many as
-// the direction's, it is added to each stretch of its length: so without a token in at, to every
-// token.
+// Steer adds scale times a direction to the chosen entries. Their number must be a multiple of the
+// direction's length, and each stretch of that length gets the direction. So if at names no token,
+// every token gets it.
 func Steer(name string, at At, direction []float64, scale float64) Intervention {
 	return Intervention{name, at, func(old []float64) ([]float64, error) {
 		if len(direction) == 0 || len(old)%len(direction) != 0 {

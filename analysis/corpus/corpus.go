@@ -17,8 +17,8 @@ type Row struct {
 	Documents []int32 // the number of each token's document in the text
 }
 
-// Cut cuts a text into rows of at most seq tokens. A document begins at each token begin; -1: the
-// text is one document, whose number is first.
+// Cut cuts a text into rows of at most seq tokens. A document begins at each token that equals
+// begin; with a begin of -1 the text is one document. Documents are numbered from first.
 func Cut(ids []int32, seq int, begin, first int32) []Row {
 	documents := make([]int32, len(ids))
 	for i, id := range ids {
@@ -76,9 +76,9 @@ func Open(store *graph.Store, spec models.Spec, rows []Row, names ...string) (*R
 // Close ends the Reader.
 func (r *Reader) Close() { r.runner.Close() }
 
-// Row runs the model on row i and returns the activations, in the order of Tokens, with the row's
-// tokens as their first axis. All rows are run at the length of the longest, with tokens after
-// theirs that they do not see; an axis of keys has that length.
+// Row runs the model on row i and returns the activations, in the order of Tokens; their first axis
+// is the row's tokens. A row that is shorter than the longest one is filled up with tokens after
+// its own, which its own tokens do not see. So an axis of keys has the length of the longest row.
 func (r *Reader) Row(i int) ([]cache.Activation, error) {
 	ids := r.rows[i].IDs
 	run, err := r.runner.Run(append(slices.Clone(ids), make([]int32, r.seq-len(ids))...))

@@ -15,24 +15,25 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Associative measures what one matrix M [Dk, Dv], the stream of the Residual Matrix
-// Transformer, keeps of N pairs of a key and a value (Kohonen 1972, "Correlation matrix
-// memories"; Mak & Flanigan 2025): stored as outer products, read by a key,
+// Associative measures what one matrix M [Dk, Dv], the stream of the Residual Matrix Transformer,
+// keeps of N pairs of a key and a value (Kohonen 1972, "Correlation matrix memories"; Mak &
+// Flanigan 2025): stored as outer products, read by a key,
 //
 //	M = sum_j k_j ⊗ v_j,   k_i M = v_i + sum_(j != i) (k_i . k_j) v_j   for unit keys
 //
-// with the relative error E = sum_i |k_i M - v_i|^2 / sum_i |v_i|^2. Values are standard
-// normal. Given the keys, the mean of the numerator is Dv sum_(i != j) (k_i . k_j)^2 and the mean
-// of the denominator N Dv; E depends on the values' direction alone, as one vector of N*Dv
-// entries, which is independent of its length, so that the mean of E is the ratio of both:
+// with the relative error E = sum_i |k_i M - v_i|^2 / sum_i |v_i|^2. Values are standard normal.
+// Given the keys, the mean of the numerator is Dv sum_(i != j) (k_i . k_j)^2 and the mean of the
+// denominator N Dv; E depends only on the direction of the values, taken as one vector of N*Dv
+// entries. This direction is independent of the vector's length, so the mean of E is the ratio of
+// the two means:
 //
-//	mean E = (N-1) MeanSquared,   MeanSquared the keys' Coherence
+//	mean E = (N-1) MeanSquared,   with MeanSquared of the keys' Coherence
 //
-// which is (N-1)/Dk for unit keys drawn uniformly (computed here; the paper does not say it), and
-// at least max(0, N/Dk - 1) for any, by Welch's bound: 0 up to N = Dk for orthogonal ones. Least
-// squares (Kohonen & Ruohonen 1973; what the delta rule converges to) stores M = K^+ V instead, K
-// [N, Dk] the keys, and reads K K^+ V: what is lost is the part of V outside the span of K's
-// columns,
+// This is (N-1)/Dk for unit keys drawn uniformly (computed here; the paper does not say it). By
+// Welch's bound it is at least max(0, N/Dk - 1) for any keys; orthogonal keys reach 0 up to N = Dk.
+// Least squares (Kohonen & Ruohonen 1973; what the delta rule converges to) stores M = K^+ V
+// instead, K [N, Dk] the keys, and reads K K^+ V: what is lost is the part of V outside the span of
+// K's columns,
 //
 //	mean E = max(0, 1 - Dk/N)
 type Associative struct {

@@ -9,7 +9,7 @@ import (
 )
 
 // Concurrently calls f with 0 to n-1, at most GOMAXPROCS calls at a time, until ctx ends. It
-// returns the error of the first of these calls, in their order, that fails, or ctx's.
+// returns ctx's error or, if ctx has not ended, the error of the failed call with the smallest i.
 func Concurrently(ctx context.Context, n int, f func(i int) error) error {
 	var work sync.WaitGroup
 	var next atomic.Int64

@@ -24,10 +24,10 @@ const (
 	worthDividing = 1 << 19 // multiplications for which another goroutine pays off
 )
 
-// Mul returns the product of two matrices or of three, these in the order that takes fewer
-// operations. It is several times as fast as gonum's BLAS on processors with AVX2. The result
-// depends neither on the number of cores nor on the operands' layout in memory. Like mat.Dense.Mul
-// it panics if the sizes do not match.
+// Mul returns the product of two or three matrices; it multiplies three in the order that takes
+// fewer operations. Mul is several times as fast as gonum's BLAS on processors with AVX2. The
+// result depends neither on the number of cores nor on the operands' layout in memory. Like
+// mat.Dense.Mul it panics if the sizes do not match.
 func Mul(a, b mat.Matrix, more ...mat.Matrix) *mat.Dense {
 	m, k := a.Dims()
 	rows, n := b.Dims()

@@ -46,9 +46,9 @@ func NewSymmetric(a *mat.Dense) (s *Symmetric, ok bool) {
 // workspace needs as many rows.
 const lapackBlock = 64
 
-// Projector returns P = U U^T [n, n], with the eigenvectors of the k largest eigenvalues as U's
-// columns, k at least 1. It computes these or, if they are fewer, the others: P = I - P'. ok is
-// false if they are not found.
+// Projector returns P = U U^T [n, n], where the columns of U are the eigenvectors of the k largest
+// eigenvalues, k at least 1. If the other eigenvectors are fewer, it computes those, and subtracts
+// their projector from I. ok is false if the eigenvectors are not found.
 func (s *Symmetric) Projector(k int) (p *mat.Dense, ok bool) {
 	if rest := s.n - k; rest > 0 && rest < k {
 		if u, ok := s.vectors(0, rest); ok {
@@ -96,7 +96,7 @@ func (s *Symmetric) vectors(from, to int) (u *mat.Dense, ok bool) {
 // Bounds on inverse iteration.
 const (
 	eigenIterations = 6
-	eigenResidual   = 1e-13 // ||T x - l x|| of the largest eigenvalue's size, times sqrt(n)
+	eigenResidual   = 1e-13 // limit of ||T x - l x||, relative to sqrt(n) times the largest |eigenvalue|
 )
 
 // iterate computes an eigenvector of T in row i of rows.

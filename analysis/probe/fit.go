@@ -13,13 +13,14 @@ import (
 	"github.com/residua-go/residua/analysis/numerics"
 )
 
-// fit fits probes to some tokens, for any labels and penalties: class c is scored as
-// (x - mean)/deviation . w_c + b_c. With n tokens, and y_c 1 for those of the class and else 0,
+// fit fits probes to some tokens, for any labels and penalties. A probe scores class c as (x -
+// mean)/deviation . w_c + b_c. With n tokens, and y_c 1 for the tokens of class c and 0 for all
+// others, it minimises
 //
 //	ridge:     sum over c of |X w_c + b_c - y_c|^2 + penalty n |w_c|^2
 //	logistic:  - sum over tokens of log softmax(X w + b)[label] + penalty n/2 sum over c of |w_c|^2
 //
-// are least (Hastie, Tibshirani & Friedman 2009, sections 3.4.1 and 4.4).
+// (Hastie, Tibshirani & Friedman 2009, sections 3.4.1 and 4.4).
 type fit struct {
 	of              Data
 	tokens          []int

@@ -40,8 +40,8 @@ type Data struct {
 	Documents []int32
 }
 
-// Interval is a mean over documents of the share of a document's tokens whose class is found, and
-// where it lies.
+// Interval is the share of a document's tokens whose class is found, as a mean over documents, with
+// the low and the high end of an interval.
 type Interval struct {
 	Mean float64 `json:"mean"`
 	Low  float64 `json:"low"`
@@ -69,7 +69,7 @@ const LeastDocuments = 4
 // Documents counts the documents of data.
 func Documents(d Data) int { return len(d.byDocument(make([]float64, len(d.Documents)))) }
 
-// penalties are those that are tried.
+// penalties lists the penalties that are tried.
 var penalties = [...]float64{1e-4, 1e-2, 1, 100}
 
 // Measure fits probes and measures them. It returns an error for fewer than 4 documents.

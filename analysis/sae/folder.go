@@ -117,8 +117,8 @@ func (c folderConfig) open(parameter func(name string) (checkpoint.Tensor, error
 	return s, b.Err()
 }
 
-// rescale makes an SAE whose features SAELens multiplies by the lengths of their rows of W_dec one
-// that does it itself.
+// rescale moves the lengths of the rows of W_dec into the encoder and gives the rows length 1. It
+// is for SAEs whose features SAELens multiplies by those lengths.
 func (s *SAE) rescale() {
 	w, b := s.Store.Param("W_enc").Value.Float32s(), s.Store.Param("b_enc").Value.Float32s()
 	for i, n := range s.normalise() {

@@ -92,7 +92,7 @@ func (c Config) shapes() []graph.ParamSpec {
 	return all
 }
 
-// nodes are an SAE's in a graph.
+// nodes are the nodes of an SAE in a graph.
 type nodes struct {
 	params              map[string]*gorgonia.Node
 	before, features, y *gorgonia.Node // before: what decides which features there are

@@ -65,9 +65,10 @@ type trainer struct {
 	state     state
 }
 
-// Train trains an SAE and returns it for activations as they are. It keeps its state in a file,
-// from which the same call goes on after an interrupt with the same bits. done is told how many of
-// how many parts are trained.
+// Train trains an SAE and returns it, for activations that are not scaled. It keeps its state in a
+// file: after an interrupt the same call goes on from there, and returns the same bits as without
+// the interrupt. Train calls done with the number of parts that are trained, and the number of all
+// parts.
 func Train(ctx context.Context, c Config, d Data, o Options, file string, done func(done, total int)) (*SAE, error) {
 	c.Architecture, c.Features, c.Centred = o.Architecture, o.Features, !Config{Architecture: o.Architecture}.Transcodes()
 	if c.Features == 0 {
@@ -149,11 +150,12 @@ func (t *trainer) open(steps int) (err error) {
 	return err
 }
 
-// loss is the squared error, and what keeps features few and alive. Of TopK this is 1/32 of the
-// squared error of what the largest dead features, positive or not, make of the error that is left
-// (Gao et al. 2024, section 2.4); of others, the sum of features. A gated SAE's is before the gate,
-// from which it must also compute the output alone, with a decoder that it does not change (arXiv
-// 2404.16014, equation 8).
+// loss returns the squared error plus a term that keeps features few and alive. For TopK, the
+// largest dead features, positive or not, predict the error that is left, and the term is 1/32 of
+// the squared error of this prediction (Gao et al. 2024, section 2.4). For all other architectures
+// the term is Sparsity times the sum of the features. A gated SAE takes the features before its
+// gate for this sum. From these alone it also predicts the output, with a decoder that this loss
+// does not change, and adds the squared error (arXiv 2404.16014, equation 8).
 func (o Options) loss(c Config, b *graph.Builder, n nodes, want *gorgonia.Node) *gorgonia.Node {
 	total := loss.SquaredError(b, n.y, want)
 	tokens := float64(want.Shape()[0])
@@ -273,7 +275,8 @@ func (t *trainer) begin(x, want []float64) error {
 	return nil
 }
 
-// unscale makes the SAE one of activations as they are.
+// unscale changes the parameters so that the SAE reads and computes activations that are not
+// scaled.
 func (t *trainer) unscale() {
 	in, out := t.state.Scale[0], t.state.Scale[1]
 	t.scale(1/in, "b_enc", "b_gate", "b_mag")

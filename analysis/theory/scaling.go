@@ -29,7 +29,8 @@ type Scaling struct {
 	Proportional []ScalePoint `json:"proportional"` // heads and hidden width in proportion
 }
 
-// FigureSizes are stream sizes, in entries, that rmt-305m and transformer-405m can take.
+// FigureSizes returns the stream sizes of figure 1, in entries. Both rmt-305m and transformer-405m
+// can have each of them.
 func FigureSizes() []int { return []int{1024, 2048, 3072, 4096, 6144, 8192} }
 
 // NewScaling varies the stream of an RMT and of a transformer (paper figure 1). sizes in entries:

@@ -63,7 +63,7 @@ func command(zoo models.Zoo, a report.Analysis, listed error) commandline.Comman
 	return c
 }
 
-// over holds the flag that says over whose training an analysis is followed.
+// over holds the flag that names a run: the analysis is repeated over the steps of its training.
 type over struct {
 	Run string `yaml:"over" help:"follow the analysis over the steps that run <RUN> kept by train.keep_log; with -out, a repeated call measures new steps alone"`
 }

@@ -126,7 +126,7 @@ func (c *call) chooseFormat() error {
 	return nil
 }
 
-// printResult writes the results that each checkpoint has for itself.
+// printResult prints the results of one checkpoint as JSON, if the flags ask for them.
 func (c *call) printResult(out commandline.Output, path string, r tasks.Result) error {
 	if len(c.Paths) == 1 {
 		path = ""

@@ -75,7 +75,7 @@ func (c *call) keep(p plan) error {
 	return checkpoint.Disk{}.WriteFile(filepath.Join(c.Out, planFile), append(text, '\n'))
 }
 
-// leaveNothing removes what a tour has made that cannot begin.
+// leaveNothing removes what a tour has made so far, because the tour cannot begin.
 func (c *call) leaveNothing() {
 	_ = os.RemoveAll(c.textFolder())
 	_ = os.Remove(filepath.Join(c.Out, planFile))

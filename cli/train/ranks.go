@@ -20,9 +20,10 @@ type job struct {
 	group *distributed.Group // nil: it trains alone
 }
 
-// join joins the other ranks, if the config or a launcher says that there are several. It does so,
-// if it can, before it returns an error, the one that the config was read with among them, because
-// the others wait for this rank to join: then the error ends the job.
+// join joins the other ranks, if the config or a launcher says that there are several. failed is
+// the error with which the config was read, or nil. The other ranks wait for this one, so join
+// first joins them, if it can. Only then does it return failed or an error of its own, which then
+// ends the job.
 func (c *call) join(run *runconfig.Run, failed error, out commandline.Output) (job, error) {
 	launched, _ := distributed.Launched(os.Getenv)
 	var device runconfig.Device

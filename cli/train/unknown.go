@@ -33,8 +33,8 @@ func keyOf(zoo models.Zoo, flag string) string {
 	return fmt.Sprintf("a run's settings are keys of its config: want %s (train -keys lists them all)", strings.Join(found, " or "))
 }
 
-// notAnExperiment returns err, or if the file that could not be read as a run config is an
-// experiment, the error that says so.
+// notAnExperiment returns a better error if a file that could not be read as a run config is an
+// experiment; otherwise it returns err.
 func notAnExperiment(ctx context.Context, file string, err error) error {
 	_, text, failed := runconfig.Read(ctx, file)
 	var keys struct {

@@ -1,11 +1,11 @@
-// Command embedded completes Go code with a model of 1 MB that is inside the program: one
-// file to copy, which needs no network, no GPU and no other file.
+// Command embedded completes Go code with a model of 1 MB that is inside the program: one file to
+// copy, which needs no network, no GPU and no other file.
 //
 //	go run ./examples/embedded 'if err != '
 //	go build ./examples/embedded && ./embedded -lines 6 'func '
 //
-// The model is a Residual Matrix Transformer of 0.49 million parameters that has read 1.9
-// million bytes of Go's standard library, 1.95 bits per byte of what it has not read: it knows
+// The model is a Residual Matrix Transformer of 0.49 million parameters that has read 1.9 million
+// bytes of Go's standard library, and predicts what it has not read at 1.95 bits per byte: it knows
 // Go's words and habits, not what a program means. It was trained on one core by
 //
 //	GOMAXPROCS=1 go run ./cmd/train -config examples/embedded/model.yaml

@@ -35,8 +35,8 @@ func (b *Bench) turns(ctx context.Context, what string, steps int, workers []*wo
 	return nil
 }
 
-// fastestTurn returns the smallest median of a turn's times: for programs of others, the better
-// turn counts.
+// fastestTurn returns the smallest of the turns' median times: other programs are judged by their
+// best turn.
 func (w *worker) fastestTurn(seconds []float64) float64 {
 	best := math.Inf(1)
 	for turn := range slices.Chunk(seconds, max(1, w.turn)) {

@@ -8,7 +8,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Emulate returns an error.
+// Emulate returns an error: this program was built without the tag cuda.
 func Emulate(io.Writer) error {
 	return errors.New("want a gpucheck built with the tag cuda, got one without")
 }

@@ -131,9 +131,10 @@ func (d *Device) measured(handle *cublas.Handle, plan *cublas.Matmul, g Gemm) (*
 	return plan, nil
 }
 
-// fastest returns which of the functions starts what takes the device the least time: the first of
-// those that are within 2% of it. The first round is for warming up. The rounds are short, so that
-// a change of the clock's rate affects all.
+// fastest times the functions, each of which starts work on the device. It returns the index of the
+// function whose work takes the least time: the first one that is within 2% of the least. The first
+// round is for warming up. The rounds are short, so that a change of the clock's rate affects all
+// functions.
 func (d *Device) fastest(runs []func() error) (int, error) {
 	const rounds, times = 4, 10
 	least := make([]time.Duration, len(runs))
@@ -179,8 +180,8 @@ func readChoices(path string) (choices, error) {
 	return c, errors.Wrapf(err, "%s: want the choices that a program has written: move the file away", path)
 }
 
-// keepChoice replaces an old choice in the file, "" for none, unless another program has done so,
-// and returns the one that is then in the file.
+// keepChoice replaces the choice old ("" for none) in the file, unless another program has replaced
+// it already. It returns the choice that the file then holds.
 func keepChoice(path, key, old, chosen string) (string, error) {
 	all, err := readChoices(path)
 	if err != nil {

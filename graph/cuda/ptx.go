@@ -20,8 +20,9 @@ var compiled embed.FS
 // ptx decompresses the module's PTX.
 func (m module) ptx() (string, error) { return unpack(m.name + ".ptx.zst") }
 
-// cubin decompresses the module's code for GPUs with a major version of compute capability, all of
-// which run the code for the first of them. It returns "" if there is none.
+// cubin decompresses the module's code for the GPUs of one major version of compute capability. The
+// code was compiled for the first of these GPUs, such as 8.0, and runs on all of them. cubin
+// returns "" if the module has no such code.
 func (m module) cubin(major int) (string, error) {
 	labelled, err := unpack(m.name + ".cubin.zst")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -61,7 +61,7 @@ func (p *Progress) Rate(done, total, before int64) {
 }
 
 // Share draws a bar and "34% of the experiment, 5m10s left", for a share of the work that is done.
-// What was done at the first call was done before.
+// The share of the first call counts as done before the work began.
 func (p *Progress) Share(share float64) {
 	now := time.Now()
 	if !p.asked {

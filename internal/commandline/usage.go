@@ -14,7 +14,7 @@ func Usage(err error) error { return setting.Call(err) }
 // Usagef makes an error marked by Usage.
 func Usagef(format string, args ...any) error { return Usage(errors.Errorf(format, args...)) }
 
-// endingError ends the process, or more, once it is reported.
+// endingError is an error that ends the process, or all processes of a job, once it is reported.
 type endingError struct {
 	error
 	end func(code int)

@@ -1,7 +1,7 @@
-// Package crash tests that work which is interrupted at any step of its disk can be done by calling
-// it again. The work runs in the test's process; what a death at a step would have left is a copy
-// of its folder, made while it goes on. A seed decides the points, so that a campaign can be
-// repeated exactly.
+// Package crash tests that work which is interrupted at any step of its disk can be completed by
+// calling it again. The work runs in the test's process. At some steps the folder is copied; the
+// copy is what a process that died at that step would have left. A seed chooses the steps, so that
+// a campaign can be repeated exactly.
 package crash
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// variable is the environment variable with the seed and the number of points of a campaign, for
+// variable is the environment variable with a campaign's seed, and the number of points to try for
 // each work and kind, as in 7:1000.
 const variable = "RESIDUA_ROBUSTNESS"
 
@@ -33,8 +33,9 @@ type Work struct {
 	Do    func(folder string, disk checkpoint.Disk) error
 	Left  func(folder string) map[string]string // what must be the same as without interruption
 	Check func(folder string) error             // of what an interruption has left, before the second call; nil: not checked
-	// Others is a folder within the work's that Do lets another disk write, as an experiment's runs
-	// are: flushes there are not seen, so what it holds counts as flushed.
+	// Others is a folder inside the work's folder that Do lets another disk write, as an experiment
+	// does for its runs. Flushes of that disk are not seen, so all that the folder holds counts as
+	// flushed.
 	Others string
 }
 
@@ -57,10 +58,10 @@ var kinds = []Kind{Before, After, Half, Unsynced, Fails, Full}
 type campaign struct {
 	Work
 	t     *testing.T
-	steps []string // of the work that nobody interrupts
+	steps []string // steps of the uninterrupted work
 	whole map[string]string
 	count map[Kind]int
-	again int // deaths of work that was gone on with
+	again int // deaths of second calls
 }
 
 // Test tries points of each kind, at steps that a seed decides: the given number, or what the
@@ -153,7 +154,8 @@ func (c *campaign) recorder(base string, draw *rand.Rand) *recorder {
 	return r
 }
 
-// goesOn does the work in what a death has left and compares; if dies is set this dies, too.
+// goesOn calls the work again in the folder that a death has left, and compares the results. With
+// dies set, this second call dies, too, and goesOn goes on from there.
 func (c *campaign) goesOn(d death, draw *rand.Rand, dies bool) {
 	c.t.Helper()
 	folder := filepath.Join(d.base, "work")

@@ -23,8 +23,8 @@ type recorder struct {
 	base string // holds the work's folder
 	draw *rand.Rand
 	kind Kind
-	// others is the folder, relative to base, that another disk writes, whose flushes are not seen:
-	// all of it counts as flushed; "": there is none.
+	// others is the folder of Work.Others, relative to base, or "". All that it holds counts as
+	// flushed.
 	others string
 	at     func(n int, step string) bool // whether the death is at this step
 
@@ -47,7 +47,8 @@ type node struct {
 	info fs.FileInfo
 }
 
-// death is a copy of what one leaves.
+// death holds the copy of a folder that a death leaves, and says at which step and how the death
+// came.
 type death struct{ base, what string }
 
 // newRecorder follows what happens in base, all of which has been flushed.

@@ -14,15 +14,16 @@ import (
 
 const (
 	perByte = 16       // bytes that a reader may allocate for each byte of its input
-	besides = 64 << 20 // bytes that it may allocate besides
+	besides = 64 << 20 // bytes that it may allocate in addition
 )
 
 // most is the longest time to read an input.
 const most = time.Second
 
-// Bounded calls read, which reads an input of the given size. It fails the test if that allocates
-// more than 16 bytes a byte and 64 MB or, while a fuzzer runs, takes longer than a second three
-// times in a row; an ordinary test may run on a machine that has other work.
+// Bounded calls read, which reads an input of the given size. It fails the test if read allocates
+// more than 64 MB and 16 bytes for each byte of the input. While a fuzzer runs, it also fails if
+// read takes longer than a second three times in a row; in an ordinary test it does not, because
+// the machine may have other work.
 func Bounded(t testing.TB, size int, read func()) {
 	t.Helper()
 	fuzzing := flag.Lookup("test.fuzz").Value.String() != ""
@@ -54,7 +55,7 @@ func File(f *testing.F, name string) func(t testing.TB, content []byte) string {
 	}
 }
 
-// OneLine fails the test if an error's text has several lines, which a message for a user has not.
+// OneLine fails the test if an error's text has several lines; a message for a user has one.
 func OneLine(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 var (
 	ErrTooLarge = errors.New("the body has too many bytes")
 	ErrTimeout  = errors.New("the body could not be read to its end")
-	// ErrBusy is for the Read method of a request's body that limits the bytes of all bodies
-	// together. Read returns it as it is.
+	// ErrBusy is the error with which the body itself fails, if the server limits the bytes of all
+	// bodies together and that limit is reached. Read returns it unchanged.
 	ErrBusy = errors.New("too many bytes of bodies are in use")
 )
 
@@ -26,7 +26,7 @@ var (
 type Limits struct {
 	Bytes int64
 	Time  time.Duration // to read all of it
-	Stall time.Duration // to read each next progress bytes, or the rest
+	Stall time.Duration // to read each further 64 KiB, or the rest
 }
 
 // progress is how many bytes a client has to send within Limits.Stall.

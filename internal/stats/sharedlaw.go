@@ -64,8 +64,8 @@ func FitShared(curves [][]Runs, above bool) (f SharedFit, ok bool) {
 	return f, true
 }
 
-// Interval returns a quantity of the law and the interval that holds the middle share of its values
-// over the resamples, as 0.95; NaN without resamples.
+// Interval returns a quantity of the law, and the interval that holds the middle share, such as
+// 0.95, of its values over the resamples; NaN without resamples.
 func (f SharedFit) Interval(of func(SharedLaw) float64, share float64) (value, low, high float64) {
 	values := make([]float64, len(f.draws))
 	for i, d := range f.draws {
@@ -75,11 +75,11 @@ func (f SharedFit) Interval(of func(SharedLaw) float64, share float64) (value, l
 	return of(f.SharedLaw), low, high
 }
 
-// DifferenceShare is the share of the resamples that an interval of a difference of exponents
-// holds. Two exponents differ if such an interval excludes 0, and so does the one with an E of 0
-// where the 95% of E reach 0. With three runs at each of four places in two curves with equal
-// exponents, that happens in 3 to 6% of simulated experiments; with a share of 0.95 in 7 to 11%
-// (BenchmarkSharedLawFalseAlarms).
+// DifferenceShare is the share of the resamples that the interval of a difference of two exponents
+// holds. The exponents differ if this interval excludes 0. Where the 95% interval of E reaches 0,
+// the interval of the fit with an E of 0 must exclude 0, too. With three runs at each of four
+// places in two curves with equal exponents, this rule finds a difference in 3 to 6% of simulated
+// experiments; with a share of 0.95 it does in 7 to 11% (BenchmarkSharedLawFalseAlarms).
 const DifferenceShare = 0.99
 
 // mean is a place of a curve: the means of the logarithms of its runs, and their number.

@@ -1,5 +1,6 @@
 // Package yamltag lists the fields of a struct that have a yaml tag, which a config file can set.
-// Package config reads and writes files with it, package models compares and copies designs.
+// Package settings reads and writes files with it; package models compares and copies designs with
+// it.
 package yamltag
 
 import (

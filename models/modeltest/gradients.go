@@ -72,7 +72,7 @@ func idleEntries(spec models.Spec, b Batch, p *graph.Param) int {
 const (
 	differenceStep      = 5e-5
 	differenceTolerance = 1e-6
-	differenceEntries   = 4 // a parameter: the largest gradient and random ones; half but for long tests
+	differenceEntries   = 4 // entries of a parameter: the one with the largest gradient, and random ones; half as many unless long tests run
 	// differenceFloor is the smallest denominator of a relative error, as a share of the
 	// parameter's largest gradient.
 	differenceFloor = 0.01

@@ -61,9 +61,9 @@ func neonLoads(w *asm.Writer, pointer string, offset int, registers ...string) {
 	}
 }
 
-// neonWalk writes a loop over the number of elements in a register: panels of the given size, then
-// single vectors, then single elements, which the work gets as a number of vectors, 0 for an
-// element.
+// neonWalk writes a loop over the number of elements in a register: panels of the given number of
+// vectors, then single vectors, then single elements. work writes the loop's body for a number of
+// vectors, or for a single element if that is 0.
 func neonWalk(w *asm.Writer, left string, vecs int, work func(label string, vecs int)) {
 	for i, step := range []int{4 * vecs, 4, 1} {
 		label := fmt.Sprintf("walk%d", i)

@@ -50,7 +50,7 @@ func (k neonTile) emitFlushing(w *asm.Writer) {
 	`, nil)
 }
 
-// emitUnderflow ends the sums, and the routine if a result has been denormal.
+// emitUnderflow ends the sums. If a result has been denormal, it also ends the routine.
 func (k neonTile) emitUnderflow(w *asm.Writer) {
 	w.List(`
 		MSR R23, FPCR

@@ -75,8 +75,8 @@ func (k microkernel) emitSplitProducts(w *asm.Writer, r int) {
 	}
 }
 
-// dotPairs writes VDPBF16PS, which Go's assembler does not know: it adds to the register to the
-// products of the pairs in from with those in by.
+// dotPairs writes VDPBF16PS, which Go's assembler does not know. The instruction multiplies the
+// pairs in the register from by those in the register by, and adds the products to the register to.
 func dotPairs(w *asm.Writer, from, by, to string) {
 	prefix, rest := encodeDotPairs(number(from), number(by), number(to))
 	w.Line("\tLONG $%#08x; WORD $%#04x // VDPBF16PS %s, %s, %s", prefix, rest, from, by, to)
