@@ -12,7 +12,8 @@ import (
 // lineExtensions lists the extensions of files that have a JSON object on each line.
 func lineExtensions() []string { return []string{".jsonl", ".ndjson", ".jsonlines"} }
 
-// jsonSniffer tells files of JSON objects that have a text each from JSON that is itself the text.
+// jsonSniffer tells two kinds of JSON files apart: objects that have a text each, and JSON that is
+// itself the text.
 type jsonSniffer struct {
 	field string // the field of the text
 	json  bool   // the file's extension is .json

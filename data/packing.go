@@ -48,8 +48,8 @@ type packer struct {
 	out, shortened int // conversations that were left out, or cut
 }
 
-// pack returns the rows of a stream, whose conversations have the given lengths, and a BOS after
-// the last one, so that each row's last token has a token that follows it.
+// pack returns rows made of the conversations in stream, which have the given lengths. A BOS
+// follows the last row, so that its last token, too, has a token that follows it.
 func (p *packer) pack(stream Tokens, lengths []int) Tokens {
 	if len(lengths) == 0 {
 		return Tokens{}

@@ -18,7 +18,8 @@ func granite() Architecture {
 	return a
 }
 
-// readGranite reads the factors, which are 1 unless the file says otherwise, attention's included.
+// readGranite reads Granite's factors. A factor that the file lacks is 1, including the
+// attention's.
 func readGranite(m *Described, text []byte) error {
 	c := struct {
 		Logits float64 `json:"logits_scaling"`

@@ -22,7 +22,8 @@ import (
 // KindKey is the key of a section's kind.
 const KindKey = "kind"
 
-// kindField returns that key as a field, with the default that the section's tag names.
+// kindField returns the key kind of a section as a field, with the default that the section's tag
+// names.
 func (f field) kindField() field {
 	text := cmp.Or(f.Tag.Get("default"), "required, or preset")
 	return field{Key: KindKey, Type: reflect.TypeFor[string](), Tag: reflect.StructTag(`default:"` + text + `"`)}

@@ -56,7 +56,8 @@ func list(n int, at func(i int) any) []any {
 	return all
 }
 
-// stripped is strip, lstrip or rstrip: without an argument they remove white space.
+// stripped makes the method strip, lstrip or rstrip of a string from the function that trims it.
+// Without an argument the method removes white space.
 func stripped(trim func(string, func(rune) bool) string) exec.Method[string] {
 	return func(self string, _ *exec.Value, args *exec.VarArgs) (any, error) {
 		var characters string

@@ -136,8 +136,8 @@ func (a *Attention[T]) copyTokens(v *attentionView[T], i0, i1 int, all bool) {
 	}
 }
 
-// copyRotations copies the queries of the tokens i0:i1, and with all their keys, if they are
-// rotated.
+// copyRotations copies the queries of the tokens i0:i1 and, if all is set, their keys. It does
+// nothing without rotary positions.
 func (a *Attention[T]) copyRotations(v *attentionView[T], i0, i1 int, all bool) {
 	if a.rope.base == 0 {
 		return

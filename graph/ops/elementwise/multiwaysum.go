@@ -57,8 +57,8 @@ func (multiwaySum) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: x[0].DType, Shape: packed}, nil
 }
 
-// VJP differentiates the packed sums by themselves; it is used if no gradient arrives at the last
-// sum.
+// VJP makes the gradients of the weights and the tensors from the gradient of the packed sums
+// alone. It is used if no gradient arrives at the last sum.
 func (multiwaySum) VJP(d *graph.Derivative) { multiwayVJP(d, 0, d.Gradient(), nil) }
 
 func (k multiwaySum) Run(c *graph.Call) {
