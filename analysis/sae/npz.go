@@ -18,8 +18,7 @@ import (
 )
 
 // openScope reads Gemma Scope's params.npz: W_enc, b_enc, W_dec, b_dec and threshold of a JumpReLU
-// SAE. path is that of the file or of its folder; openScope returns nil for a folder without the
-// file.
+// SAE. The path names the file or its folder; openScope returns nil for a folder without the file.
 func openScope(path string) (*SAE, error) {
 	if filepath.Ext(path) != ".npz" {
 		if path = filepath.Join(path, scopeFile); !exists(path) {
