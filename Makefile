@@ -14,7 +14,7 @@ build: ## build every command into bin/
 	@mkdir -p bin
 	@for c in $(COMMANDS); do $(GO) build -o bin/$$c ./cmd/$$c || exit 1; done
 
-test: ## run the tests (six to nine minutes on 2 cores with empty caches)
+test: ## run the tests (five to nine minutes on 2 cores with empty caches)
 	$(GO) test -vet=off ./...
 
 test-long: ## run all tests, the long ones too (internal/longtest)

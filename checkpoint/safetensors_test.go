@@ -228,7 +228,9 @@ func FuzzDecode(f *testing.F) {
 		for _, tensor := range file.Tensors {
 			elements, err := elementsOf(tensor.Shape)
 			require.NoError(t, err)
-			require.Equal(t, elements, tensor.Len())
+			if tensor.DType().undecoded() == 0 {
+				require.Equal(t, elements, tensor.Len())
+			}
 			bytesOfData += tensor.Len() * tensor.DType().Size()
 		}
 		require.LessOrEqual(t, bytesOfData, 2*len(data)) // numbers of 16 bits become ones of 32

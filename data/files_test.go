@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
@@ -220,21 +221,27 @@ func TestCompressedFiles(t *testing.T) {
 	assert.Equal(t, []string{long + "second member", long}, loadTexts(t, root))
 }
 
-// TestZstdWindows: a zstd file with a long window is read; one with a window that would take
-// gigabytes says what to do.
+// TestZstdWindows: a zstd file may have a window of 15 times its size, at least 56 and at most 512
+// MiB. A longer one, which would take as much memory, gives an error that says what to do.
 func TestZstdWindows(t *testing.T) {
 	frame := func(log byte) string { // of one raw block, as zstd --long=LOG writes
 		return "\x28\xb5\x2f\xfd\x00" + string([]byte{(log - 10) << 3}) + "\x21\x00\x00" + "text"
 	}
+	skipped := func(n int) string { // a frame that readers skip
+		return "\x50\x2a\x4d\x18" + string(binary.LittleEndian.AppendUint32(nil, uint32(n))) + strings.Repeat("\x00", n)
+	}
 	for log := byte(10); log <= 31; log++ {
 		path := filepath.Join(writeFiles(t, map[string]string{"a.txt.zst": zstded(t, "a ") + frame(log)}), "a.txt.zst")
-		if log <= 29 {
+		if log <= 25 {
 			require.Equal(t, []string{"a text"}, loadTexts(t, path))
 			continue
 		}
-		require.Equal(t, path+": want a zstd file with a window of at most 512 MiB, as zstd --long=29 makes, got a longer window, which takes as much memory: "+
-			"decompress it first, by zstd -d --long=31", loadError(t, filesIn(path)))
+		require.Equal(t, path+": want a zstd file with a window of at most 56 MiB, 15 times its size but at least 56 and at most 512 MiB, "+
+			"got a longer window, which takes as much memory: decompress it first, by zstd -d --long=31", loadError(t, filesIn(path)))
 	}
+	large := filepath.Join(writeFiles(t, map[string]string{"a.txt.zst": skipped(9<<20) + zstded(t, "a ") + frame(27)}), "a.txt.zst")
+	require.Equal(t, []string{"a text"}, loadTexts(t, large))
+	require.EqualValues(t, 512<<20, mostWindow(1<<40))
 }
 
 // A compressed file made to fill memory is refused long before it does.

@@ -56,12 +56,13 @@ func (d diskReader) open(ctx context.Context, disk string, use func(*bufio.Reade
 		}
 		text.r, text.packed = r, size
 	case extZstd:
-		r, err := zstd.NewReader(counted, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(mostWindow))
+		window := mostWindow(size)
+		r, err := zstd.NewReader(counted, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(uint64(window)))
 		if err != nil {
 			return errors.Wrapf(err, "%s: want a zstd file, as its extension says", disk)
 		}
 		defer r.Close()
-		text.r, text.packed = zstdReader{r}, size
+		text.r, text.packed = zstdReader{r, window}, size
 	}
 	in := bufio.NewReader(text)
 	if start, _ := in.Peek(len(regular.ByteOrderMark)); string(start) == regular.ByteOrderMark {
@@ -70,18 +71,24 @@ func (d diskReader) open(ctx context.Context, disk string, use func(*bufio.Reade
 	return use(in)
 }
 
-// mostWindow is the longest window of a zstd file, zstd's --long=29: reading takes as many bytes of
-// memory.
-const mostWindow = 512 << 20
+// mostWindow returns the longest window of a zstd file of size bytes that is read. Reading takes as
+// many bytes of memory at once, however little the file holds: 15 times its size, but 56 MiB are
+// always allowed and 512 MiB, zstd's --long=29, are never exceeded.
+func mostWindow(size int64) int64 {
+	return max(56<<20, min(15*size, 512<<20))
+}
 
-// zstdReader explains the error about a longer window.
-type zstdReader struct{ *zstd.Decoder }
+// zstdReader explains the error about a longer window than most bytes.
+type zstdReader struct {
+	*zstd.Decoder
+	most int64
+}
 
 func (r zstdReader) Read(p []byte) (int, error) {
 	n, err := r.Decoder.Read(p)
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
-		err = errors.Errorf("want a zstd file with a window of at most %d MiB, as zstd --long=29 makes, got a longer window, which takes as much memory: "+
-			"decompress it first, by zstd -d --long=31", mostWindow>>20)
+		err = errors.Errorf("want a zstd file with a window of at most %d MiB, 15 times its size but at least 56 and at most 512 MiB, "+
+			"got a longer window, which takes as much memory: decompress it first, by zstd -d --long=31", r.most>>20)
 	}
 	return n, err
 }

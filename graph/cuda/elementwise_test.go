@@ -54,24 +54,24 @@ func TestNonlinearities(t *testing.T) {
 	}
 	xs, dy, y := onDevice(t, d, x, 0), onDevice(t, d, ones, 0), onDevice(t, d, ones, 0)
 	grid, n := Eights(len(x)), Long(len(x))
-	var k cpu.Activate[float32]
+	var k cpu.Elementwise[float32]
+	run := func(f cpu.ElementFunc[float32], out, in [][]float32, numbers ...float64) { k.Run(pool, f, out, in, numbers...) }
+	wants := [][]float32{want}
 	for _, f := range []cpu.Activation{cpu.GeluTanh, cpu.GeluExact, cpu.ReLUSquared, cpu.ReLU} {
-		k.Forward(pool, want, x, f)
+		run(cpu.Activate[float32], wants, [][]float32{x}, float64(f))
 		launchOn(t, d, "activation_f32", grid, y, xs, Int(int(f)), n)
 		assertClose(t, f.String(), x, want, onHost(t, d, y), tolerance)
-		k.Backward(pool, want, ones, x, f)
+		run(cpu.ActivateGradient[float32], wants, [][]float32{ones, x}, float64(f))
 		launchOn(t, d, "activation_grad_f32", grid, y, dy, xs, Int(int(f)), n)
 		assertClose(t, "gradient of "+f.String(), x, want, onHost(t, d, y), tolerance)
 	}
-	var swiglu cpu.SwiGLU[float32]
-	swiglu.Forward(pool, want, x, ones)
+	run(cpu.SwiGLU[float32], wants, [][]float32{x, ones})
 	launchOn(t, d, "swiglu_f32", grid, y, xs, dy, n)
 	assertClose(t, "silu", x, want, onHost(t, d, y), tolerance)
-	swiglu.Backward(pool, want, want, ones, x, ones)
+	run(cpu.SwiGLUGradient[float32], wants, [][]float32{ones, x, ones})
 	launchOn(t, d, "swiglu_grad_f32", grid, y, Array{}, dy, xs, dy, n)
 	assertClose(t, "silu'", x, want, onHost(t, d, y), tolerance)
-	var sigmoid cpu.Sigmoid[float32]
-	sigmoid.Forward(pool, want, x)
+	run(cpu.Sigmoid[float32], wants, [][]float32{x})
 	launchOn(t, d, "sigmoid_map_f32", grid, y, xs, n)
 	assertClose(t, "sigmoid", x, want, onHost(t, d, y), tolerance)
 }
