@@ -12,6 +12,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/loss"
 )
@@ -33,13 +34,12 @@ func (p power) VJP(d *graph.Derivative) {
 }
 
 func (p power) Run(c *graph.Call) {
-	graph.Dispatch(c, p, runPower, runPower)
+	graph.Elementwise(c, powers[float32], powers[float64], float64(p.n))
 }
 
-func runPower[T float32 | float64](p power, c graph.CallOf[T]) {
-	x, y := c.In(0), c.Out()
-	for i, v := range x {
-		y[i] = T(math.Pow(float64(v), float64(p.n)))
+func powers[T kernel.Float](x kernel.Elements[T]) {
+	for i, v := range x.In[0] {
+		x.Out[0][i] = T(math.Pow(float64(v), x.Numbers[0]))
 	}
 }
 
@@ -52,14 +52,31 @@ type powerGrad struct {
 func (p powerGrad) String() string { return fmt.Sprintf("GradX of Power(%d)", p.n) }
 
 func (p powerGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, p, runPowerGrad, runPowerGrad)
+	graph.Elementwise(c, powerSlopes[float32], powerSlopes[float64], float64(p.n))
 }
 
-func runPowerGrad[T float32 | float64](p powerGrad, c graph.CallOf[T]) {
-	x, dy, dx := c.In(0), c.In(1), c.Out()
-	for i, v := range x {
-		dx[i] = T(float64(p.n)*math.Pow(float64(v), float64(p.n-1))) * dy[i]
+func powerSlopes[T kernel.Float](x kernel.Elements[T]) {
+	n, dy := x.Numbers[0], x.In[1]
+	for i, v := range x.In[0] {
+		x.Out[0][i] = T(n*math.Pow(float64(v), n-1)) * dy[i]
 	}
+}
+
+// many is an op of more inputs than Elementwise takes.
+type many struct{ graph.NoGradient }
+
+func (many) String() string { return "Many" }
+
+func (many) Run(c *graph.Call) { graph.Elementwise(c, powers[float32], powers[float64]) }
+
+func TestElementwiseOfTooManyInputs(t *testing.T) {
+	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Threads: 1}}, func(b *graph.Builder) (graph.Roots, error) {
+		x := b.Param(graph.ParamSpec{Name: "x", Shape: []int{2, 5}})
+		return graph.Roots{Outputs: gorgonia.Nodes{b.Apply(many{}, x, x, x, x, x, x)}}, b.Err()
+	})
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	require.ErrorContains(t, p.Run(graph.RunOptions{}), "want at most 5 inputs and 3 secondaries of an element-wise op, got 6 and 0")
 }
 
 // powerProgram computes the mean -log p of a model made of one of our ops, one of another package
