@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 // attentionTileCases returns cases whose heads fill tiles: below, at and beyond a block of queries
@@ -76,10 +78,13 @@ func TestAttentionTiles(t *testing.T) {
 			assert.Less(t, relativeDifference(got.out, want.out), 0.004, "out")
 			assert.Less(t, worstError(got.lse, want.lse), lse, "lse")
 			assert.Less(t, relativeDifference(got.dqkv, want.dqkv), 0.01, "dqkv")
-			for _, threads := range []int{2, 3} {
-				require.Equal(t, got, runTileAttention(t, amx, threads, c, x, dy), "%d threads", threads)
+			require.Equal(t, got, runTileAttention(t, amx, 3, c, x, dy), "3 threads")
+			if longtest.Exhaustive() {
+				require.Equal(t, got, runTileAttention(t, amx, 2, c, x, dy), "2 threads")
 			}
-			require.Equal(t, got, runTileAttention(t, amxPortable, 1, c, x, dy), "portable")
+			if machinePairs == amx { // otherwise that is what has run
+				require.Equal(t, got, runTileAttention(t, amxPortable, 1, c, x, dy), "portable")
+			}
 		})
 	}
 }
