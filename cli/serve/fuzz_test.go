@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/explore"
 	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/generate/chat"
 	"github.com/residua-go/residua/internal/fuzztest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -122,5 +125,32 @@ func FuzzExplorer(f *testing.F) {
 		}
 		w := post(s, path, body)
 		require.NotEqual(t, http.StatusInternalServerError, w.Code, "%s %s: %s", path, body, w.Body)
+	})
+}
+
+// FuzzChatTemplate: a chat template, with any messages, gives a text or an error of one line, the
+// same each time, and ends in bounded time.
+func FuzzChatTemplate(f *testing.F) {
+	const folder = "../../generate/chat/testdata"
+	for _, template := range []string{"chatml", "choice", "dated", "header", "inst", "plain", "turn"} {
+		text, err := os.ReadFile(filepath.Join(folder, template+".jinja"))
+		require.NoError(f, err)
+		f.Add(string(text), []byte(`[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]`), true)
+	}
+	f.Add("{% for a in range(9) %}\n{{ a.b.c }}\n{% if %}{% endfor %}", []byte(`[]`), false)
+	f.Add("{{ messages[0]['content'].split('\n')[1:] | tojson(indent=2) }}", []byte(`[{"content": "a\nb"}]`), false)
+	renderer := chat.Renderer{Command: []string{os.Args[0], chat.Word}}
+	f.Fuzz(func(t *testing.T, template string, messages []byte, generation bool) {
+		request := chat.Request{Template: template, Messages: messages, Generation: generation, Now: time.Unix(0, 0).UTC()}
+		text, err := renderer.Render(t.Context(), request)
+		fuzztest.OneLine(t, err)
+		if err != nil {
+			require.Less(t, len(err.Error()), 400)
+			return
+		}
+		require.LessOrEqual(t, len(text), chat.MaxOutput)
+		again, err := renderer.Render(t.Context(), request)
+		require.NoError(t, err)
+		require.Equal(t, text, again)
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,11 +16,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/generate/chat"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/internal/commandline/clitest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
 )
+
+func TestMain(m *testing.M) {
+	if slices.Equal(os.Args[1:], []string{chat.Word}) {
+		os.Exit(chat.Run(os.Stdin, os.Stdout))
+	}
+	clitest.Serve(func(_ string, args []string) int {
+		return commandline.Main(Command(models.Standard()), args, os.Stdout, os.Stderr)
+	})
+	os.Exit(m.Run())
+}
 
 // start runs the command until stop is called, which returns its exit code and messages.
 func start(t *testing.T, args ...string) (url string, stop func() (code int, stderr string)) {

@@ -17,17 +17,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/internal/commandline/clitest"
-	"github.com/residua-go/residua/models"
 )
-
-func TestMain(m *testing.M) {
-	clitest.Serve(func(_ string, args []string) int {
-		return commandline.Main(Command(models.Standard()), args, os.Stdout, os.Stderr)
-	})
-	os.Exit(m.Run())
-}
 
 // TestSignals: a signal lets a stream that runs come to its end, and the process exits with 0.
 func TestSignals(t *testing.T) {
