@@ -40,6 +40,7 @@ func FuzzLog(f *testing.F) {
 			return
 		}
 		require.LessOrEqual(t, strings.Count(string(whole), "\n"), strings.Count(string(text), "\n")+1)
+		require.Equal(t, strings.Count(string(whole), "\n"), len(p.log), "a line for each run")
 		log := p.log
 		require.NoError(t, os.WriteFile(filepath.Join(out, logFile), whole, 0o600))
 		again, err := p.readLog()

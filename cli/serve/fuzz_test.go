@@ -117,6 +117,9 @@ func FuzzExplorer(f *testing.F) {
 	f.Add(`{"prompt": "a", "tokens": 2}`, "/explorer/run")
 	f.Add(`{"ids": [1, 2, 3], "tokens": 3, "changes": [{"site": "x", "op": "zero"}]}`, "/explorer/run")
 	f.Add(`{"ids": [1, 2]}`, "/explorer/analyses/attribute")
+	f.Add(`{"ids": [1, 300]}`, "/explorer/analyses/attribute")
+	f.Add(`{"ids": [1, 2], "position": 9}`, "/explorer/analyses/attribute")
+	f.Add(`{"ids": [1, 2], "tokens": 1, "changes": [{"name": "embedding.out", "op": "scale", "factor": 2}, {"name": "none", "op": "zero"}]}`, "/explorer/run")
 	f.Add(`{"seeds": 1000000, "ids": [1, 2, 3]}`, "/explorer/analyses/rotation")
 	s := fuzzed(f)
 	f.Fuzz(func(t *testing.T, body, path string) {
