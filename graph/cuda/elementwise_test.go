@@ -55,7 +55,9 @@ func TestNonlinearities(t *testing.T) {
 	xs, dy, y := onDevice(t, d, x, 0), onDevice(t, d, ones, 0), onDevice(t, d, ones, 0)
 	grid, n := Eights(len(x)), Long(len(x))
 	var k cpu.Elementwise[float32]
-	run := func(f cpu.ElementFunc[float32], out, in [][]float32, numbers ...float64) { k.Run(pool, f, out, in, numbers...) }
+	run := func(f cpu.ElementFunc[float32], out, in [][]float32, numbers ...float64) {
+		k.Run(pool, f, out, in, numbers...)
+	}
 	wants := [][]float32{want}
 	for _, f := range []cpu.Activation{cpu.GeluTanh, cpu.GeluExact, cpu.ReLUSquared, cpu.ReLU} {
 		run(cpu.Activate[float32], wants, [][]float32{x}, float64(f))
