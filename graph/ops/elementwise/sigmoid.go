@@ -29,7 +29,7 @@ func (sigmoid) Run(c *graph.Call) {
 	graph.Elementwise(c, kernel.Sigmoid[float32], kernel.Sigmoid[float64])
 }
 
-func (sigmoid) Launch(c *graph.DeviceCall) { c.Elementwise("sigmoid") }
+func (sigmoid) Launch(c *graph.DeviceCall) { c.Elementwise("sigmoid_map") }
 
 // sigmoidGrad computes dx = dy y (1 - y). Inputs: dy, y.
 type sigmoidGrad struct{ graph.NoGradient }
