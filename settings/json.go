@@ -65,7 +65,10 @@ func (d jsonDecoder) object(key string, v reflect.Value) error {
 // members calls read for each member of an object or array, which starts with bracket and is the
 // value of key; read decodes the member's value. given is false if the value is null.
 func (d jsonDecoder) members(key string, bracket json.Delim, want string, read func(full, name string) error) (given bool, err error) {
+	var wrong *json.UnmarshalTypeError
 	switch token, err := d.Token(); {
+	case errors.As(err, &wrong): // a number that is too large for a float64
+		return false, &Error{Key: key, Problem: "want " + want + ", got " + wrong.Value}
 	case err != nil:
 		return false, d.broken(key, err)
 	case token == nil && key != "":

@@ -69,6 +69,8 @@ func TestBadJSONIsRefused(t *testing.T) {
 		`{"bias": {"1": "2"}}`:               "bias.1: want a number, got string",
 		`{"ids": [1, "a"]}`:                  "ids: want a list of integers, got string",
 		`{"inner": 3}`:                       "inner: want a JSON object, got a number",
+		`1e700`:                              "want a JSON object, got number 1e700",
+		`{"parts": [1e700]}`:                 "parts[0]: want a JSON object, got number 1e700",
 		`{"inner": {"scale": 1, "scale":1}}`: "inner.scale: given twice",
 		`{"parts": {}}`:                      "parts: want an array, got an object",
 		`{"parts": [{"kid": 1}]}`:            "parts[0].kid: unknown key; did you mean kind?",
