@@ -76,7 +76,29 @@ func TestElementwiseOfTooManyInputs(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(p.Close)
-	require.ErrorContains(t, p.Run(graph.RunOptions{}), "want at most 5 inputs and 3 secondaries of an element-wise op, got 6 and 0")
+	require.ErrorContains(t, p.Run(graph.RunOptions{}), "want at most 5 inputs, 3 secondaries and 2 numbers of an element-wise op, got 6, 0 and 0")
+}
+
+// TestElementwiseOfOtherSizes: an input with fewer entries than the output is an error of the run.
+func TestElementwiseOfOtherSizes(t *testing.T) {
+	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Threads: 1}}, func(b *graph.Builder) (graph.Roots, error) {
+		x, y := b.Param(graph.ParamSpec{Name: "x", Shape: []int{2, 5}}), b.Param(graph.ParamSpec{Name: "y", Shape: []int{5}})
+		return graph.Roots{Outputs: gorgonia.Nodes{b.Apply(many{}, x, y)}}, b.Err()
+	})
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	require.ErrorContains(t, p.Run(graph.RunOptions{}), "input 1: want 10 entries as the output of an element-wise op, got 5")
+}
+
+func TestSameShape(t *testing.T) {
+	a, b := graph.Signature{Shape: tensor.Shape{2, 5}}, graph.Signature{Shape: tensor.Shape{5}}
+	got, err := graph.SameShape([]graph.Signature{a, a}, "x", "y")
+	require.NoError(t, err)
+	require.Equal(t, a, got)
+	_, err = graph.SameShape([]graph.Signature{a, b}, "x", "y")
+	require.EqualError(t, err, "y: want shape (2, 5) as x, got (5)")
+	_, err = graph.SameShape([]graph.Signature{a}, "x", "y")
+	require.EqualError(t, err, "want the inputs x, y, got 1 inputs")
 }
 
 // powerProgram computes the mean -log p of a model made of one of our ops, one of another package

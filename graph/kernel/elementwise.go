@@ -13,8 +13,8 @@ type Elements[T Float] struct {
 // with inputs as the function says.
 type ElementFunc[T Float] func(x Elements[T])
 
-// InstanceOf returns single or double, the instances of one generic function f, by T. Generic
-// functions call it instead of naming f[T], which would allocate memory.
+// InstanceOf returns f[T] for a generic function f, given its two instances. A generic function
+// that named f[T] itself would allocate memory.
 func InstanceOf[T Float](single ElementFunc[float32], double ElementFunc[float64]) ElementFunc[T] {
 	if f, ok := any(single).(ElementFunc[T]); ok {
 		return f
@@ -30,10 +30,10 @@ type Elementwise[T Float] struct {
 	whole Elements[T]
 }
 
-// Run computes out = f(in), with as many entries as in[0] has.
+// Run computes out = f(in), with as many entries as out[0] has.
 func (k *Elementwise[T]) Run(p *Pool, f ElementFunc[T], out, in [][]T, numbers ...float64) {
 	k.set(k.path, f, out, in, numbers)
-	p.Do(len(in[0]), k)
+	p.Do(len(out[0]), k)
 }
 
 func (k *Elementwise[T]) set(on path, f ElementFunc[T], out, in [][]T, numbers []float64) {
