@@ -1,9 +1,6 @@
-// Nonlinearities and their derivatives, as graph/kernel/activation.go, gelu.go, sigmoid.go and swiglu.go define them.
+// Nonlinearities and their derivatives, as graph/kernel/activation.go, gelu.go define them.
 #pragma once
-#include "fastmath.cuh"
-
-// sigmoid(x) = 1/(1 + exp(-x)).
-DEVICE float sigmoid(float x) { return reciprocal(1.0f + expf(-x)); }
+#include "formulas.cuh"
 
 // GELU_LIMIT is an |x| beyond which gelu(x) is 0 or x to the last place.
 #define GELU_LIMIT 15.0f
@@ -48,14 +45,6 @@ DEVICE float gelu_exact_slope(float x) {
 // relu_squared is max(x, 0)^2; NaN stays NaN.
 DEVICE float relu_squared(float x) { return x < 0.0f ? 0.0f : x * x; }
 DEVICE float relu_squared_slope(float x) { return x < 0.0f ? 0.0f : 2.0f * x; }
-
-// SILU_LEAST bounds x from below where silu(x) = x sigmoid(x) is 0, to the last place.
-#define SILU_LEAST -104.0f
-
-DEVICE float silu(float x) {
-  x = at_least(x, SILU_LEAST);
-  return x * sigmoid(x);
-}
 
 // gelu and gelu_slope choose the form.
 DEVICE float gelu(float x, bool exact) { return exact ? gelu_exact(x) : gelu_tanh(x); }

@@ -9,7 +9,7 @@
 //
 // (the z-loss is that of PaLM, Chowdhery et al. 2022, section 5). Means are over the tokens whose target is not
 // negative. A target beyond the vocabulary makes its loss and its row of gradients NaN, and is noted in LossStatus.
-#include "prelude.cuh"
+#include "formulas.cuh"
 
 // LossStatus is what the device keeps of a run for the host to read.
 struct LossStatus {
@@ -83,7 +83,7 @@ struct Row {
   float cap;
 
   // capped is the logit of x; cap 0 is none.
-  DEVICE float capped(float x) const { return cap > 0.0f ? cap * tanhf(x / cap) : x; }
+  DEVICE float capped(float x) const { return cap > 0.0f ? softcap(x, cap) : x; }
 
   // get loads a piece, LOWEST beyond the vocabulary.
   DEVICE Piece<A> get(int first) const {
@@ -118,17 +118,18 @@ struct Row {
     return block_merge<ROW_THREADS>(s);
   }
 
-  // make_gradients overwrites the logits by scale * exp(logit - top), less hit at the target, times the cap's slope
-  // 1 - (logit / cap)^2, and by zeros from the vocabulary's end to stride.
+  // make_gradients overwrites the logits by scale * exp(logit - top), less hit at the target, times the cap's slope,
+  // and by zeros from the vocabulary's end to stride.
   DEVICE void make_gradients(int target, float top, float scale, float hit) const {
+    const float bound = cap > 0.0f ? cap : INFINITY;
 #pragma unroll 2
     for (int first = N * threadIdx.x; first < stride; first += SPAN) {
       Piece<A> p = get(first);
 #pragma unroll
       for (int j = 0; j < N; j++) {
-        float ratio = cap > 0.0f ? p.x[j] / cap : 0.0f, d = scale * exp2f((p.x[j] - top) * LOG2E);
+        float d = scale * exp2f((p.x[j] - top) * LOG2E);
         if (first + j == target) d -= hit;
-        p.x[j] = first + j < vocab ? d * (1.0f - ratio * ratio) : 0.0f;
+        p.x[j] = first + j < vocab ? softcap_grad(d, p.x[j], bound) : 0.0f;
       }
       store_whole(logits + first, p.x);
     }

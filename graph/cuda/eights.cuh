@@ -8,10 +8,14 @@ DEVICE bool aligned16(const A*... arrays) {
   return ((reinterpret_cast<u64>(arrays) | ...) & 15) == 0;
 }
 
-// read and write move eight elements or one.
+// read and write move eight elements, four or one.
 template <typename A>
 DEVICE void read(const A* p, float (&v)[8]) {
   load8(p, v);
+}
+template <typename A>
+DEVICE void read(const A* p, float (&v)[4]) {
+  load4(p, v);
 }
 template <typename A>
 DEVICE void read(const A* p, float (&v)[1]) {
@@ -22,22 +26,31 @@ DEVICE void write(A* p, const float (&v)[8]) {
   store8(p, v);
 }
 template <typename A>
+DEVICE void write(A* p, const float (&v)[4]) {
+  store4(p, v);
+}
+template <typename A>
 DEVICE void write(A* p, const float (&v)[1]) {
   store(p, v[0]);
 }
 
-// in_eights calls work.run<8>(i) for this thread's eight of n elements, from i on; where its arrays are not aligned, or fewer
+// in_pieces calls work.run<W>(i) for this thread's W of n elements, from i on; where its arrays are not aligned, or fewer
 // are left, run<1> for each. The choice is made once, so that all arrays' loads are on their way before the first is used.
-template <typename Work>
-DEVICE void in_eights(i64 n, bool aligned, const Work& work) {
-  i64 i = 8 * (static_cast<i64>(blockIdx.x) * 256 + threadIdx.x);
-  if (aligned && i + 8 <= n) {
-    work.template run<8>(i);
+template <int W, typename Work>
+DEVICE void in_pieces(i64 n, bool aligned, const Work& work) {
+  i64 i = W * (static_cast<i64>(blockIdx.x) * 256 + threadIdx.x);
+  if (aligned && i + W <= n) {
+    work.template run<W>(i);
     return;
   }
-  i64 end = min(i + 8, n);
+  i64 end = min(i + W, n);
 #pragma unroll 1
   for (; i < end; i++) work.template run<1>(i);
+}
+
+template <typename Work>
+DEVICE void in_eights(i64 n, bool aligned, const Work& work) {
+  in_pieces<8>(n, aligned, work);
 }
 
 // Map computes element i of the OUT arrays y, of which those after the first may be null, of those of the IN arrays x:

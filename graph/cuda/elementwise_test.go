@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -67,15 +68,60 @@ func TestNonlinearities(t *testing.T) {
 		launchOn(t, d, "activation_grad_f32", grid, y, dy, xs, Int(int(f)), n)
 		assertClose(t, "gradient of "+f.String(), x, want, onHost(t, d, y), tolerance)
 	}
-	run(cpu.SwiGLU[float32], wants, [][]float32{x, ones})
-	launchOn(t, d, "swiglu_f32", grid, y, xs, dy, n)
-	assertClose(t, "silu", x, want, onHost(t, d, y), tolerance)
-	run(cpu.SwiGLUGradient[float32], wants, [][]float32{ones, x, ones})
-	launchOn(t, d, "swiglu_grad_f32", grid, y, Array{}, dy, xs, dy, n)
-	assertClose(t, "silu'", x, want, onHost(t, d, y), tolerance)
-	run(cpu.Sigmoid[float32], wants, [][]float32{x})
-	launchOn(t, d, "sigmoid_map_f32", grid, y, xs, n)
-	assertClose(t, "sigmoid", x, want, onHost(t, d, y), tolerance)
+}
+
+// TestFormulas compares each formula with the CPU: each input takes all magnitudes while the others
+// are 1, with all results and with the first alone, on arrays that are aligned and that are not.
+func TestFormulas(t *testing.T) {
+	d, x := testDevice(t), everyMagnitude()
+	ones, n := slices.Repeat([]float32{1}, len(x)), len(x)
+	for _, f := range cpu.Formulas() {
+		grid := Eights(n)
+		if f.Entries == 4 {
+			grid = Quads(n)
+		}
+		for varied := range f.Inputs {
+			testFormula(t, d, f, grid, x, func(i int) []float32 {
+				if i == varied {
+					return x
+				}
+				return ones
+			}, varied%2)
+		}
+	}
+}
+
+func testFormula(t *testing.T, d *Device, f *cpu.Formula, grid Grid, x []float32, input func(i int) []float32, offset int) {
+	const cap, tolerance = 3, 1e-6
+	want, in, args := make([][]float32, len(f.Results)), make([][]float32, len(f.Inputs)), Args{}
+	var results []Array
+	for i := range want {
+		want[i] = make([]float32, len(x))
+		results = append(results, onDevice(t, d, want[i], offset))
+	}
+	for i := range in {
+		in[i] = input(i)
+		args = append(args, onDevice(t, d, in[i], offset))
+	}
+	var numbers []float64
+	for range f.Numbers {
+		numbers, args = append(numbers, cap), append(args, Float(cap))
+	}
+	var k cpu.Elementwise[float32]
+	k.Run(nil, f.Single, want, in, numbers...)
+	for wanted := len(results); wanted > 0; wanted -= max(1, len(results)-1) {
+		out := make(Args, len(results))
+		for i := range out {
+			out[i] = Array{}
+			if i < wanted {
+				out[i] = results[i]
+			}
+		}
+		launchOn(t, d, f.Kernel+"_f32", grid, out, args, Long(len(x)))
+		for i := range wanted {
+			assertClose(t, f.Name+"'s "+f.Results[i].Name, x, want[i], onHost(t, d, results[i]), tolerance)
+		}
+	}
 }
 
 // TestDropoutDrawsTheCPUsMask compares bits, for a size that is not a multiple of four.

@@ -1,5 +1,6 @@
 // TanhCoefficients, c = static + scale tanh(tau z), and its gradients. z and c [tokens, size], static [size]; scale is
 // [size], or where pair is set [2], of all columns of a row of k coefficients but the last, and of the last.
+#include "formulas.cuh"
 #include "gates.cuh"
 
 DEVICE float scale_of(const float *__restrict__ scale, int e, int k, int pair) {
@@ -12,7 +13,7 @@ tanh_gates(float *c, const float *z, const float *fixed, const float *scale, i64
   const i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   const int e = (int)(i % size);
-  c[i] = __ldg(fixed + e) + scale_of(scale, e, k, pair) * tanhf(tau * z[i]);
+  c[i] = tanhgates(z[i], scale_of(scale, e, k, pair), __ldg(fixed + e), tau);
 }
 
 // dz = dc scale tau tanh'(tau z); partial [blocks, 2, size] are sums over tokens of dc and of dc tanh(tau z). dz may be dc.
@@ -20,9 +21,10 @@ KERNEL(256)
 tanh_gates_grad(float *dz, float *partial, const float *dc, const float *z, const float *scale, i64 tokens, int size, int k,
                 int pair, float tau, int chunk) {
   column_sums(partial, tokens, size, chunk, [=](i64 i, int e, float &fixed, float &scaled) {
-    const float d = dc[i], t = tanhf(tau * z[i]);
+    const float d = dc[i];
+    float term;
+    tanhgates_grad(d, z[i], scale_of(scale, e, k, pair), tau, dz[i], term);
     fixed += d;
-    scaled += d * t;
-    dz[i] = d * scale_of(scale, e, k, pair) * tau * (1.0f - t) * (1.0f + t);
+    scaled += term;
   });
 }

@@ -69,14 +69,6 @@ func (t *addTask[T]) block(worker, at, n int) {
 	t.out.write(t.path, out, at)
 }
 
-// setSumPortable computes out = a + b.
-func setSumPortable[T Float](out, a, b []T) {
-	a, b = a[:len(out)], b[:len(out)]
-	for j, v := range a {
-		out[j] = v + b[j]
-	}
-}
-
 // addTwoPortable computes out = out + a + b.
 func addTwoPortable[T Float](out, a, b []T) {
 	a, b = a[:len(out)], b[:len(out)]

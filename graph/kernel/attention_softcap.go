@@ -12,7 +12,7 @@ func (a *Attention[T]) capScores(w *attentionWorker[T], s attentionSpan) {
 		if !a.dqkv.none() {
 			slopes = seenScores(w.slopes, s, r)
 		}
-		softCap(a.rows, row, slopes, row, a.d.SoftCap)
+		softCapSlope(a.rows, row, slopes, row, a.d.SoftCap)
 	}
 }
 
@@ -42,7 +42,7 @@ func seenScores[T Float](scores []T, s attentionSpan, r int) []T {
 func (a *AttentionPattern[T]) capRow(logits []T, s attentionSight, i int) {
 	for _, seen := range [2]keyRange{{s.start, s.sinks}, {s.first, i + 1}} {
 		x := logits[seen.j0:seen.j1]
-		softCap(a.rows, x, x, x, a.d.SoftCap)
+		softCap(a.rows, x, x, a.d.SoftCap)
 	}
 }
 
@@ -53,7 +53,7 @@ func (a *AttentionPattern[T]) uncapBlock(w *patternWorker[T], i0, i1 int) {
 	w.gemm.Run(nil, false, true, i1-i0, i1, dim, T(a.d.Scale), w.q[i0*dim:], dim, w.k, dim, 0, w.slopes, seq)
 	for i := i0; i < i1; i++ {
 		x := w.slopes[(i-i0)*seq:][:i+1]
-		softCap(a.rows, w.capped, x, x, a.d.SoftCap)
+		softCapSlope(a.rows, w.capped, x, x, a.d.SoftCap)
 		multiplySeen(w.ds[(i-i0)*seq:][:i+1], x)
 	}
 }

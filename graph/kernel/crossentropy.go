@@ -174,12 +174,12 @@ func (k *CrossEntropy[T]) cappedToken(row []T, t, worker int) crossEntropyToken 
 		return k.token(row, t)
 	}
 	if k.args.DFeatures == nil && k.args.DWeight == nil {
-		softCap(k.rows, row, row, row, c)
+		softCap(k.rows, row, row, c)
 		return k.token(row, t)
 	}
 	k.slopes[worker] = grow(k.slopes[worker], len(row))
 	slopes := k.slopes[worker]
-	softCap(k.rows, row, slopes, row, c)
+	softCapSlope(k.rows, row, slopes, row, c)
 	token := k.token(row, t)
 	multiply(k.rows, row, row, slopes)
 	return token

@@ -191,7 +191,7 @@ func (k *CrossEntropyBFloat16) block(slice, i0, i1, worker int) {
 func (k *CrossEntropyBFloat16) slice(row []float32, r, slice, worker int) {
 	if c := k.args.SoftCap; c > 0 {
 		capped := k.space[worker][:len(row)]
-		softCap(k.rows, capped, capped, row, c)
+		softCap(k.rows, capped, row, c)
 		row = capped
 	}
 	largest := softmaxMax(k.rows, row)
@@ -306,7 +306,7 @@ func (k *CrossEntropyBFloat16) sliceGradient(out []BFloat16, row []float32, r, f
 	capped, slopes := k.space[worker][:len(row)], []float32(nil)
 	if c := k.args.SoftCap; c > 0 {
 		slopes = k.space[worker][lossSlice:][:len(row)]
-		softCap(k.rows, capped, slopes, row, c)
+		softCapSlope(k.rows, capped, slopes, row, c)
 		k.exp(capped, part.largest)
 		row = capped
 	}

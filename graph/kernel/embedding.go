@@ -118,11 +118,3 @@ func (k *embeddingBackward[T]) Part(_, lo, hi int) {
 		}
 	}
 }
-
-// addMultiplePortable computes out += factor * x.
-func addMultiplePortable[T Float](out, x []T, factor T) {
-	x = x[:len(out)]
-	for j, v := range x {
-		out[j] += factor * v
-	}
-}

@@ -102,7 +102,7 @@ func (t *gatedReadTask[T]) open(s *gatedScratch[T], lo, hi int) {
 	for i := lo; i < hi; i++ {
 		h := rowOf(s.hidden, i-lo, rank)
 		scaleTo(t.path, h, rowOf(t.x, i, t.d.Width)[:rank], 1/T(t.d.N))
-		gated(t.path, h, nil, h, h)
+		gatedAlone(t.path, h, h, h)
 	}
 	gates := t.gates
 	gates.m = hi - lo
@@ -131,7 +131,7 @@ func (t *gatedReadForward[T]) Part(worker, lo, hi int) {
 			u := rowOf(t.u, i, t.d.D)
 			var sum []T
 			for c := range t.d.N {
-				gatedSingle(t.path, u, sum, t.row(s, i-lo, c), rowOf(t.z, i*t.d.N+c, t.d.D))
+				gatedQuick(t.path, u, t.row(s, i-lo, c), rowOf(t.z, i*t.d.N+c, t.d.D), sum)
 				sum = u
 			}
 			scaleTo(t.path, u, u, 1/T(t.d.N))

@@ -80,7 +80,7 @@ func (t *gatedReadBackward[T]) gradGates(s *gatedGradScratch[T], lo, hi int) {
 			if dz == nil || t.grads.AddToZ {
 				to = s.dz
 			}
-			gatedGradientSingle(t.path, gates, to, s.share, gates, rowOf(t.z, i*n+c, d))
+			gatedQuickGradient(t.path, gates, to, s.share, gates, rowOf(t.z, i*n+c, d))
 			if dz != nil && t.grads.AddToZ {
 				addTo(t.path, dz, to)
 			}
@@ -104,7 +104,7 @@ func (t *gatedReadBackward[T]) gradX(s *gatedGradScratch[T], lo, hi int) {
 	scaled, slope := s.slopes[:rank], s.slopes[rank:]
 	for i := lo; i < hi; i++ {
 		scaleTo(t.path, scaled, rowOf(t.x, i, t.d.Width)[:rank], 1/T(t.d.N))
-		gatedGradient(t.path, slope, scaled, rowOf(s.dhidden, i-lo, rank), scaled, scaled, nil) // silu' dh in two terms
+		gatedGradientAlone(t.path, scaled, slope, rowOf(s.dhidden, i-lo, rank), scaled, scaled) // silu' dh in two terms
 		addTo(t.path, slope, scaled)
 		dx := rowOf(t.grads.X, i, t.d.Width)
 		copyOver(dx, rowOf(t.grads.Addend, i, t.d.Width))

@@ -106,12 +106,12 @@ func TestGatedGradientAliases(t *testing.T) {
 			}
 			s := in()
 			dgate, dvalue := make([]float32, n), make([]float32, n)
-			gatedGradient(p, dgate, dvalue, s[0], s[1], s[2], nil)
+			gatedGradientAlone(p, dvalue, dgate, s[0], s[1], s[2])
 			addTo(portable, dvalue, s[3])
 			for i := range s {
 				for j := range s {
 					got := in()
-					gatedGradient(p, got[i], got[j], got[0], got[1], got[2], got[3])
+					gatedGradient(p, got[j], got[i], got[0], got[1], got[2], got[3])
 					require.Equal(t, dvalue, got[j])
 					if i != j {
 						require.Equal(t, dgate, got[i])

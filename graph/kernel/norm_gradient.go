@@ -27,14 +27,6 @@ func normGradient[T Float](p path, dx, addend, dy, gain, n []T, sumH, sumHN floa
 	}
 }
 
-// addProductsPortable computes out += a * b, element by element.
-func addProductsPortable[T Float](out, a, b []T) {
-	a, b = a[:len(out)], b[:len(out)]
-	for j, v := range a {
-		out[j] += v * b[j]
-	}
-}
-
 // gradientSums returns the sums of h and of h * n, h = dy * gain.
 func gradientSums[T Float](p path, dy, gain, n []T) (sumH, sumHN float64) {
 	if p > portable {

@@ -177,11 +177,3 @@ func (t *normReadBackward[T]) normalize(w *normReadWork[T], i, j int) {
 		s.normalize(t.path, to, x)
 	}
 }
-
-// multiplyPortable computes out = a * b, element by element.
-func multiplyPortable[T Float](out, a, b []T) {
-	a, b = a[:len(out)], b[:len(out)]
-	for j, v := range a {
-		out[j] = v * b[j]
-	}
-}

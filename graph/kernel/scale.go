@@ -20,3 +20,15 @@ func scaleTo[T Float](p path, out, x []T, factor T) {
 		out[j] = factor * v
 	}
 }
+
+// ScaleFormula describes Scale.
+func ScaleFormula() *Formula {
+	f := scaleFormula("Scale", "y", "x")
+	f.Gradients = []func() *Formula{func() *Formula { return scaleFormula("ScaleGradient", "dx", "dy") }}
+	return f
+}
+
+func scaleFormula(name, y, x string) *Formula {
+	return &Formula{Name: name, Kernel: "scale", Results: []FormulaArray{{Name: y, Same: true}}, Inputs: []FormulaArray{{Name: x, Same: true}}, Numbers: 1,
+		Single: Scale[float32], Double: Scale[float64]}
+}

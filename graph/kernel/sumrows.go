@@ -63,14 +63,6 @@ func (t *addBiasTask[T]) Part(_, lo, hi int) {
 	}
 }
 
-// addToPortable computes out += x.
-func addToPortable[T Float](out, x []T) {
-	x = x[:len(out)]
-	for j, v := range x {
-		out[j] += v
-	}
-}
-
 // blockedSum sums many terms of the same length in T without an error that grows with their number:
 // it adds blockTerms of them in T, then adds the block to a total in float64.
 type blockedSum[T Float] struct {

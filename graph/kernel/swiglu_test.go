@@ -4,60 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
-
-// naiveSwiGLU computes the equation in float64, and its derivatives with respect to gate and value.
-func naiveSwiGLU(gate, value float64) (y, dgate, dvalue float64) {
-	s := 1 / (1 + math.Exp(-gate))
-	return gate * s * value, value * (s + gate*s*(1-s)), gate * s
-}
-
-func TestSwiGLU(t *testing.T) {
-	forEachPath[float32](t, func(t *testing.T, p path) { testSwiGLU[float32](t, p, 3e-7) })
-	testSwiGLU[float64](t, portable, 1e-14)
-}
-
-func testSwiGLU[T Float](t *testing.T, on path, tolerance float64) {
-	product, gradient := InstanceOf[T](SwiGLU[float32], SwiGLU[float64]), InstanceOf[T](SwiGLUGradient[float32], SwiGLUGradient[float64])
-	gate := geluInputs[T]()
-	n := len(gate)
-	value, dy := normals[T](2, n, 1), normals[T](3, n, 1)
-	wantY, wantGate, wantValue := make([]float64, n), make([]float64, n), make([]float64, n)
-	for i := range gate {
-		y, dgate, dvalue := naiveSwiGLU(float64(gate[i]), float64(value[i]))
-		wantY[i], wantGate[i], wantValue[i] = y, dgate*float64(dy[i]), dvalue*float64(dy[i])
-	}
-	p := NewPool(3)
-	defer p.Close()
-	k := Elementwise[T]{path: on}
-	y, dgate, dvalue := make([]T, n), make([]T, n), make([]T, n)
-	requireNoAllocations(t, func() {
-		k.Run(p, product, [][]T{y}, [][]T{gate, value})
-		k.Run(p, gradient, [][]T{dgate, dvalue}, [][]T{dy, gate, value})
-	})
-	requireNear(t, wantY, y, tolerance, "y")
-	requireNear(t, wantGate, dgate, tolerance, "gradient of the gate")
-	requireNear(t, wantValue, dvalue, tolerance, "gradient of the value")
-
-	for i, in := range [][]T{gate, value} {
-		inPlace := slices.Clone(in)
-		operands := [][]T{gate, value}
-		operands[i] = inPlace
-		k.Run(nil, product, [][]T{inPlace}, operands)
-		require.Equal(t, y, inPlace, "in place of operand %d", i)
-	}
-	one, other := slices.Clone(dy), slices.Clone(value)
-	k.Run(nil, gradient, [][]T{one, other}, [][]T{one, gate, other})
-	require.Equal(t, dgate, one)
-	require.Equal(t, dvalue, other)
-	clear(one)
-	k.Run(nil, gradient, [][]T{one}, [][]T{dy, gate, value})
-	require.Equal(t, dgate, one, "the gradient of the gate alone")
-}
 
 // TestSwiGLUSpecialValues checks silu and its derivative for infinities and other extreme values.
 func TestSwiGLUSpecialValues(t *testing.T) {

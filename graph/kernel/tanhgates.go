@@ -1,7 +1,5 @@
 package kernel
 
-import "math"
-
 // TanhGatesParams are the sizes of a TanhGates.
 type TanhGatesParams struct {
 	Tokens int
@@ -147,28 +145,4 @@ func (t *tanhBackward[T]) collect(out []T, tile []float64, accumulate bool, entr
 		t.sums[entry(e%t.d.size())] += v
 	}
 	storeTotal(out, t.sums, accumulate)
-}
-
-// tanhGates computes c = static + scale * tanh(tau z).
-func tanhGates[T Float](p path, c, z, scale, static []T, tau float64) {
-	if p > portable {
-		fastTanhGates(p, c, z, scale, static, 2*tau*math.Log2E)
-		return
-	}
-	for i, v := range z {
-		c[i] = static[i] + scale[i]*tanhT(T(tau)*v)
-	}
-}
-
-// tanhGatesGradient computes dz = dc * scale * tau tanh'(tau z) and dscale += dc * tanh(tau z).
-func tanhGatesGradient[T Float](p path, dz, dscale, dc, z, scale []T, tau float64) {
-	if p > portable {
-		fastTanhGatesGradient(p, dz, dscale, dc, z, scale, tau, 2*tau*math.Log2E)
-		return
-	}
-	for i, v := range z {
-		t, d := tanhT(T(tau)*v), dc[i]
-		dscale[i] += d * t
-		dz[i] = d * scale[i] * T(tau) * (1 - t) * (1 + t)
-	}
 }

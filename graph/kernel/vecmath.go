@@ -103,3 +103,15 @@ func tanh32(x float32) float32 {
 	m := part + (scale - 1)
 	return float32(m / (m + 2))
 }
+
+// tanhSlope returns tanh(x) and its derivative, in float64's precision.
+func tanhSlope(x float64) (tanh, slope float64) {
+	tanh = math.Tanh(x)
+	return tanh, 1 - tanh*tanh
+}
+
+// tanhParts returns tanh(x), 1 - tanh(x) and 1 + tanh(x), see tanhT.
+func tanhParts[T Float](x T) (tanh, below, above T) {
+	tanh = tanhT(x)
+	return tanh, 1 - tanh, 1 + tanh
+}

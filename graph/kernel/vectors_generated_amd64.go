@@ -2,6 +2,8 @@
 
 package kernel
 
+import "math"
+
 // geluTanh computes the tanh form of GELU, y = gelu(x); see geluTanhPortable.
 func geluTanh[T Float](p path, y, x []T) {
 	n := len(y)
@@ -484,47 +486,6 @@ func avx512AdamW(w *float32, dw *float32, m *float32, v *float32, n int, new1 fl
 //go:noescape
 func avx2AdamW(w *float32, dw *float32, m *float32, v *float32, n int, new1 float32, new2 float32, rate float32, correct float32, eps float32, decay float32, scale float32)
 
-// addTo computes out = out + x.
-func addTo[T Float](p path, out, x []T) {
-	n := len(out)
-	x = x[:n]
-	switch p {
-	case avx512:
-		avx512AddTo((*float32)(pointer(out)), (*float32)(pointer(x)), n)
-	case avx2:
-		avx2AddTo((*float32)(pointer(out)), (*float32)(pointer(x)), n)
-	default:
-		addToPortable(out, x)
-	}
-}
-
-//go:noescape
-func avx512AddTo(out *float32, x *float32, n int)
-
-//go:noescape
-func avx2AddTo(out *float32, x *float32, n int)
-
-// setSum computes out = x + y.
-func setSum[T Float](p path, out, x, y []T) {
-	n := len(out)
-	x = x[:n]
-	y = y[:n]
-	switch p {
-	case avx512:
-		avx512SetSum((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
-	case avx2:
-		avx2SetSum((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
-	default:
-		setSumPortable(out, x, y)
-	}
-}
-
-//go:noescape
-func avx512SetSum(out *float32, x *float32, y *float32, n int)
-
-//go:noescape
-func avx2SetSum(out *float32, x *float32, y *float32, n int)
-
 // addTwo computes out = out + x + y.
 func addTwo[T Float](p path, out, x, y []T) {
 	n := len(out)
@@ -545,27 +506,6 @@ func avx512AddTwo(out *float32, x *float32, y *float32, n int)
 
 //go:noescape
 func avx2AddTwo(out *float32, x *float32, y *float32, n int)
-
-// multiply computes out = x * y.
-func multiply[T Float](p path, out, x, y []T) {
-	n := len(out)
-	x = x[:n]
-	y = y[:n]
-	switch p {
-	case avx512:
-		avx512Multiply((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
-	case avx2:
-		avx2Multiply((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
-	default:
-		multiplyPortable(out, x, y)
-	}
-}
-
-//go:noescape
-func avx512Multiply(out *float32, x *float32, y *float32, n int)
-
-//go:noescape
-func avx2Multiply(out *float32, x *float32, y *float32, n int)
 
 // reluSquared computes y = max(x, 0)^2.
 func reluSquared[T Float](p path, y, x []T) {
@@ -649,27 +589,6 @@ func avx512ReLUGradient(dx *float32, dy *float32, x *float32, n int)
 //go:noescape
 func avx2ReLUGradient(dx *float32, dy *float32, x *float32, n int)
 
-// addProducts computes out = out + x * y.
-func addProducts[T Float](p path, out, x, y []T) {
-	n := len(out)
-	x = x[:n]
-	y = y[:n]
-	switch p {
-	case avx512:
-		avx512AddProducts((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
-	case avx2:
-		avx2AddProducts((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
-	default:
-		addProductsPortable(out, x, y)
-	}
-}
-
-//go:noescape
-func avx512AddProducts(out *float32, x *float32, y *float32, n int)
-
-//go:noescape
-func avx2AddProducts(out *float32, x *float32, y *float32, n int)
-
 // fastScale computes out = factor * x.
 func fastScale[T Float](p path, out, x []T, factor T) {
 	n := len(out)
@@ -687,26 +606,6 @@ func avx512Scale(out *float32, x *float32, n int, factor float32)
 
 //go:noescape
 func avx2Scale(out *float32, x *float32, n int, factor float32)
-
-// addMultiple computes out = out + factor * x.
-func addMultiple[T Float](p path, out, x []T, factor T) {
-	n := len(out)
-	x = x[:n]
-	switch p {
-	case avx512:
-		avx512AddMultiple((*float32)(pointer(out)), (*float32)(pointer(x)), n, float32(factor))
-	case avx2:
-		avx2AddMultiple((*float32)(pointer(out)), (*float32)(pointer(x)), n, float32(factor))
-	default:
-		addMultiplePortable(out, x, factor)
-	}
-}
-
-//go:noescape
-func avx512AddMultiple(out *float32, x *float32, n int, factor float32)
-
-//go:noescape
-func avx2AddMultiple(out *float32, x *float32, n int, factor float32)
 
 // addTwoMultiples computes out = out + factor * x + other * y.
 func addTwoMultiples[T Float](p path, out, x, y []T, factor, other T) {
@@ -728,29 +627,6 @@ func avx512AddTwoMultiples(out *float32, x *float32, y *float32, n int, factor f
 
 //go:noescape
 func avx2AddTwoMultiples(out *float32, x *float32, y *float32, n int, factor float32, other float32)
-
-// addThreeMultiples computes out = w + (first * x + second * y + third * z).
-func addThreeMultiples[T Float](p path, out, w, x, y, z []T, first, second, third T) {
-	n := len(out)
-	w = w[:n]
-	x = x[:n]
-	y = y[:n]
-	z = z[:n]
-	switch p {
-	case avx512:
-		avx512AddThreeMultiples((*float32)(pointer(out)), (*float32)(pointer(w)), (*float32)(pointer(x)), (*float32)(pointer(y)), (*float32)(pointer(z)), n, float32(first), float32(second), float32(third))
-	case avx2:
-		avx2AddThreeMultiples((*float32)(pointer(out)), (*float32)(pointer(w)), (*float32)(pointer(x)), (*float32)(pointer(y)), (*float32)(pointer(z)), n, float32(first), float32(second), float32(third))
-	default:
-		addThreeMultiplesPortable(out, w, x, y, z, first, second, third)
-	}
-}
-
-//go:noescape
-func avx512AddThreeMultiples(out *float32, w *float32, x *float32, y *float32, z *float32, n int, first float32, second float32, third float32)
-
-//go:noescape
-func avx2AddThreeMultiples(out *float32, w *float32, x *float32, y *float32, z *float32, n int, first float32, second float32, third float32)
 
 // fastFlush computes total = total + block in float64, and block = 0.
 func fastFlush[T Float](p path, block []T, total []float64) {
@@ -789,233 +665,6 @@ func avx512AddDoubles(out *float64, x *float64, n int)
 
 //go:noescape
 func avx2AddDoubles(out *float64, x *float64, n int)
-
-// sigmoid computes y = sigmoid(x).
-func sigmoid[T Float](p path, y, x []T) {
-	n := len(y)
-	x = x[:n]
-	switch p {
-	case avx512:
-		avx512Sigmoid((*float32)(pointer(y)), (*float32)(pointer(x)), n)
-	case avx2:
-		avx2Sigmoid((*float32)(pointer(y)), (*float32)(pointer(x)), n)
-	default:
-		sigmoidPortable(y, x)
-	}
-}
-
-//go:noescape
-func avx512Sigmoid(y *float32, x *float32, n int)
-
-//go:noescape
-func avx2Sigmoid(y *float32, x *float32, n int)
-
-// sigmoidGradient computes dx = dy * y * (1 - y).
-func sigmoidGradient[T Float](p path, dx, dy, y []T) {
-	n := len(dx)
-	dy = dy[:n]
-	y = y[:n]
-	switch p {
-	case avx512:
-		avx512SigmoidGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(y)), n)
-	case avx2:
-		avx2SigmoidGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(y)), n)
-	default:
-		sigmoidGradientPortable(dx, dy, y)
-	}
-}
-
-//go:noescape
-func avx512SigmoidGradient(dx *float32, dy *float32, y *float32, n int)
-
-//go:noescape
-func avx2SigmoidGradient(dx *float32, dy *float32, y *float32, n int)
-
-// fastGated computes y = sigmoid(gate) * value.
-func fastGated[T Float](p path, y, gate, value []T) {
-	n := len(y)
-	gate = gate[:n]
-	value = value[:n]
-	switch p {
-	case avx512:
-		avx512Gated((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	default:
-		avx2Gated((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	}
-}
-
-//go:noescape
-func avx512Gated(y *float32, gate *float32, value *float32, n int)
-
-//go:noescape
-func avx2Gated(y *float32, gate *float32, value *float32, n int)
-
-// fastGatedAdd computes y = addend + sigmoid(gate) * value.
-func fastGatedAdd[T Float](p path, y, addend, gate, value []T) {
-	n := len(y)
-	addend = addend[:n]
-	gate = gate[:n]
-	value = value[:n]
-	switch p {
-	case avx512:
-		avx512GatedAdd((*float32)(pointer(y)), (*float32)(pointer(addend)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	default:
-		avx2GatedAdd((*float32)(pointer(y)), (*float32)(pointer(addend)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	}
-}
-
-//go:noescape
-func avx512GatedAdd(y *float32, addend *float32, gate *float32, value *float32, n int)
-
-//go:noescape
-func avx2GatedAdd(y *float32, addend *float32, gate *float32, value *float32, n int)
-
-// fastGatedGradient computes dgate = dy * value * sigmoid'(gate) and dvalue = dy * sigmoid(gate).
-func fastGatedGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {
-	n := len(dgate)
-	dvalue = dvalue[:n]
-	dy = dy[:n]
-	gate = gate[:n]
-	value = value[:n]
-	switch p {
-	case avx512:
-		avx512GatedGradient((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	default:
-		avx2GatedGradient((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	}
-}
-
-//go:noescape
-func avx512GatedGradient(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
-
-//go:noescape
-func avx2GatedGradient(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
-
-// fastGatedGradientAdd computes dgate = dy * value * sigmoid'(gate) and dvalue = addend + dy * sigmoid(gate), the product rounded.
-func fastGatedGradientAdd[T Float](p path, dgate, dvalue, dy, gate, value, addend []T) {
-	n := len(dgate)
-	dvalue = dvalue[:n]
-	dy = dy[:n]
-	gate = gate[:n]
-	value = value[:n]
-	addend = addend[:n]
-	switch p {
-	case avx512:
-		avx512GatedGradientAdd((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), (*float32)(pointer(addend)), n)
-	default:
-		avx2GatedGradientAdd((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), (*float32)(pointer(addend)), n)
-	}
-}
-
-//go:noescape
-func avx512GatedGradientAdd(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, addend *float32, n int)
-
-//go:noescape
-func avx2GatedGradientAdd(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, addend *float32, n int)
-
-// swiGLU computes y = gate * sigmoid(gate) * value.
-func swiGLU[T Float](p path, y, gate, value []T) {
-	n := len(y)
-	gate = gate[:n]
-	value = value[:n]
-	switch p {
-	case avx512:
-		avx512SwiGLU((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	case avx2:
-		avx2SwiGLU((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	default:
-		swiGLUPortable(y, gate, value)
-	}
-}
-
-//go:noescape
-func avx512SwiGLU(y *float32, gate *float32, value *float32, n int)
-
-//go:noescape
-func avx2SwiGLU(y *float32, gate *float32, value *float32, n int)
-
-// swiGLUGradient computes dgate = dy * value * silu'(gate) and dvalue = dy * silu(gate), silu(x) being x * sigmoid(x).
-func swiGLUGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {
-	n := len(dgate)
-	dvalue = dvalue[:n]
-	dy = dy[:n]
-	gate = gate[:n]
-	value = value[:n]
-	switch p {
-	case avx512:
-		avx512SwiGLUGradient((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	case avx2:
-		avx2SwiGLUGradient((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	default:
-		swiGLUGradientPortable(dgate, dvalue, dy, gate, value)
-	}
-}
-
-//go:noescape
-func avx512SwiGLUGradient(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
-
-//go:noescape
-func avx2SwiGLUGradient(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
-
-// fastGatedSingle computes y = sigmoid(gate) * value, see expSingle.
-func fastGatedSingle[T Float](p path, y, gate, value []T) {
-	n := len(y)
-	gate = gate[:n]
-	value = value[:n]
-	switch p {
-	case avx512:
-		avx512GatedSingle((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	default:
-		avx2GatedSingle((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	}
-}
-
-//go:noescape
-func avx512GatedSingle(y *float32, gate *float32, value *float32, n int)
-
-//go:noescape
-func avx2GatedSingle(y *float32, gate *float32, value *float32, n int)
-
-// fastGatedAddSingle computes y = addend + sigmoid(gate) * value, see expSingle.
-func fastGatedAddSingle[T Float](p path, y, addend, gate, value []T) {
-	n := len(y)
-	addend = addend[:n]
-	gate = gate[:n]
-	value = value[:n]
-	switch p {
-	case avx512:
-		avx512GatedAddSingle((*float32)(pointer(y)), (*float32)(pointer(addend)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	default:
-		avx2GatedAddSingle((*float32)(pointer(y)), (*float32)(pointer(addend)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	}
-}
-
-//go:noescape
-func avx512GatedAddSingle(y *float32, addend *float32, gate *float32, value *float32, n int)
-
-//go:noescape
-func avx2GatedAddSingle(y *float32, addend *float32, gate *float32, value *float32, n int)
-
-// fastGatedGradientSingle computes dgate = dy * value * sigmoid'(gate) and dvalue = dy * sigmoid(gate), see expSingle.
-func fastGatedGradientSingle[T Float](p path, dgate, dvalue, dy, gate, value []T) {
-	n := len(dgate)
-	dvalue = dvalue[:n]
-	dy = dy[:n]
-	gate = gate[:n]
-	value = value[:n]
-	switch p {
-	case avx512:
-		avx512GatedGradientSingle((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	default:
-		avx2GatedGradientSingle((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	}
-}
-
-//go:noescape
-func avx512GatedGradientSingle(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
-
-//go:noescape
-func avx2GatedGradientSingle(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
 
 // affine computes y = factor * x + shift.
 func affine[T Float](p path, y, x []T, factor, shift T) {
@@ -1222,47 +871,597 @@ func avx512SinkhornGradient4(grad *float32, rows *float32, columns *float32, n i
 //go:noescape
 func avx2SinkhornGradient4(grad *float32, rows *float32, columns *float32, n int)
 
-// fastSoftCap computes y = cap * tanh(z / cap) and slope = 1 - tanh(z / cap)^2, rate being 2 log2(e) / cap.
-func fastSoftCap[T Float](p path, y, slope, z []T, cap, rate float64) {
-	n := len(y)
-	slope = slope[:n]
-	z = z[:n]
+// addTo computes formula.AddTo.
+func addTo[T Float](p path, sum, x []T) {
+	n := len(sum)
+	x = x[:n]
 	switch p {
 	case avx512:
-		avx512SoftCap((*float32)(pointer(y)), (*float32)(pointer(slope)), (*float32)(pointer(z)), n, float64(cap), float64(rate))
+		avx512AddTo((*float32)(pointer(sum)), (*float32)(pointer(x)), n)
+	case avx2:
+		avx2AddTo((*float32)(pointer(sum)), (*float32)(pointer(x)), n)
 	default:
-		avx2SoftCap((*float32)(pointer(y)), (*float32)(pointer(slope)), (*float32)(pointer(z)), n, float64(cap), float64(rate))
+		addToPortable(sum, x)
 	}
 }
 
 //go:noescape
-func avx512SoftCap(y *float32, slope *float32, z *float32, n int, cap float64, rate float64)
+func avx512AddTo(sum *float32, x *float32, n int)
 
 //go:noescape
-func avx2SoftCap(y *float32, slope *float32, z *float32, n int, cap float64, rate float64)
+func avx2AddTo(sum *float32, x *float32, n int)
 
-// fastTanhGates computes c = static + scale * tanh(tau * z), rate being 2 tau log2(e).
-func fastTanhGates[T Float](p path, c, z, scale, static []T, rate float64) {
+// setSum computes formula.SetSum.
+func setSum[T Float](p path, sum, x, y []T) {
+	n := len(sum)
+	x = x[:n]
+	y = y[:n]
+	switch p {
+	case avx512:
+		avx512SetSum((*float32)(pointer(sum)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
+	case avx2:
+		avx2SetSum((*float32)(pointer(sum)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
+	default:
+		setSumPortable(sum, x, y)
+	}
+}
+
+//go:noescape
+func avx512SetSum(sum *float32, x *float32, y *float32, n int)
+
+//go:noescape
+func avx2SetSum(sum *float32, x *float32, y *float32, n int)
+
+// addMultiple computes formula.AddMultiple.
+func addMultiple[T Float](p path, sum, x []T, factor T) {
+	n := len(sum)
+	x = x[:n]
+	switch p {
+	case avx512:
+		avx512AddMultiple((*float32)(pointer(sum)), (*float32)(pointer(x)), n, float32(factor))
+	case avx2:
+		avx2AddMultiple((*float32)(pointer(sum)), (*float32)(pointer(x)), n, float32(factor))
+	default:
+		addMultiplePortable(sum, x, factor)
+	}
+}
+
+//go:noescape
+func avx512AddMultiple(sum *float32, x *float32, n int, number0 float32)
+
+//go:noescape
+func avx2AddMultiple(sum *float32, x *float32, n int, number0 float32)
+
+// addThreeMultiples computes formula.AddThreeMultiples.
+func addThreeMultiples[T Float](p path, sum, w, x, y, z []T, first T, second T, third T) {
+	n := len(sum)
+	w = w[:n]
+	x = x[:n]
+	y = y[:n]
+	z = z[:n]
+	switch p {
+	case avx512:
+		avx512AddThreeMultiples((*float32)(pointer(sum)), (*float32)(pointer(w)), (*float32)(pointer(x)), (*float32)(pointer(y)), (*float32)(pointer(z)), n, float32(first), float32(second), float32(third))
+	case avx2:
+		avx2AddThreeMultiples((*float32)(pointer(sum)), (*float32)(pointer(w)), (*float32)(pointer(x)), (*float32)(pointer(y)), (*float32)(pointer(z)), n, float32(first), float32(second), float32(third))
+	default:
+		addThreeMultiplesPortable(sum, w, x, y, z, first, second, third)
+	}
+}
+
+//go:noescape
+func avx512AddThreeMultiples(sum *float32, w *float32, x *float32, y *float32, z *float32, n int, number0 float32, number1 float32, number2 float32)
+
+//go:noescape
+func avx2AddThreeMultiples(sum *float32, w *float32, x *float32, y *float32, z *float32, n int, number0 float32, number1 float32, number2 float32)
+
+// lstmCell computes formula.LSTMCell.
+func lstmCell[T Float](p path, cell, hidden, state, inputGate, forgetGate, candidate, outputGate []T) {
+	n := len(cell)
+	hidden = hidden[:n]
+	state = state[:n]
+	inputGate = inputGate[:n]
+	forgetGate = forgetGate[:n]
+	candidate = candidate[:n]
+	outputGate = outputGate[:n]
+	switch p {
+	case avx512:
+		avx512LSTMCell((*float32)(pointer(cell)), (*float32)(pointer(hidden)), (*float32)(pointer(state)), (*float32)(pointer(inputGate)), (*float32)(pointer(forgetGate)), (*float32)(pointer(candidate)), (*float32)(pointer(outputGate)), n)
+	case avx2:
+		avx2LSTMCell((*float32)(pointer(cell)), (*float32)(pointer(hidden)), (*float32)(pointer(state)), (*float32)(pointer(inputGate)), (*float32)(pointer(forgetGate)), (*float32)(pointer(candidate)), (*float32)(pointer(outputGate)), n)
+	default:
+		lstmCellPortable(cell, hidden, state, inputGate, forgetGate, candidate, outputGate)
+	}
+}
+
+//go:noescape
+func avx512LSTMCell(cell *float32, hidden *float32, state *float32, inputGate *float32, forgetGate *float32, candidate *float32, outputGate *float32, n int)
+
+//go:noescape
+func avx2LSTMCell(cell *float32, hidden *float32, state *float32, inputGate *float32, forgetGate *float32, candidate *float32, outputGate *float32, n int)
+
+// lstmCellGradient computes formula.LSTMCellGradient.
+func lstmCellGradient[T Float](p path, dstate, dinputGate, dforgetGate, dcandidate, dcell, state, inputGate, forgetGate, candidate []T) {
+	n := len(dstate)
+	dinputGate = dinputGate[:n]
+	dforgetGate = dforgetGate[:n]
+	dcandidate = dcandidate[:n]
+	dcell = dcell[:n]
+	state = state[:n]
+	inputGate = inputGate[:n]
+	forgetGate = forgetGate[:n]
+	candidate = candidate[:n]
+	switch p {
+	case avx512:
+		avx512LSTMCellGradient((*float32)(pointer(dstate)), (*float32)(pointer(dinputGate)), (*float32)(pointer(dforgetGate)), (*float32)(pointer(dcandidate)), (*float32)(pointer(dcell)), (*float32)(pointer(state)), (*float32)(pointer(inputGate)), (*float32)(pointer(forgetGate)), (*float32)(pointer(candidate)), n)
+	case avx2:
+		avx2LSTMCellGradient((*float32)(pointer(dstate)), (*float32)(pointer(dinputGate)), (*float32)(pointer(dforgetGate)), (*float32)(pointer(dcandidate)), (*float32)(pointer(dcell)), (*float32)(pointer(state)), (*float32)(pointer(inputGate)), (*float32)(pointer(forgetGate)), (*float32)(pointer(candidate)), n)
+	default:
+		lstmCellGradientPortable(dstate, dinputGate, dforgetGate, dcandidate, dcell, state, inputGate, forgetGate, candidate)
+	}
+}
+
+//go:noescape
+func avx512LSTMCellGradient(dstate *float32, dinputGate *float32, dforgetGate *float32, dcandidate *float32, dcell *float32, state *float32, inputGate *float32, forgetGate *float32, candidate *float32, n int)
+
+//go:noescape
+func avx2LSTMCellGradient(dstate *float32, dinputGate *float32, dforgetGate *float32, dcandidate *float32, dcell *float32, state *float32, inputGate *float32, forgetGate *float32, candidate *float32, n int)
+
+// lstmCellHiddenGradient computes formula.LSTMCellHiddenGradient.
+func lstmCellHiddenGradient[T Float](p path, dcell, doutputGate, dhidden, cell, outputGate, addend []T) {
+	if addend == nil {
+		lstmCellHiddenGradientAlone(p, dcell, doutputGate, dhidden, cell, outputGate)
+		return
+	}
+	n := len(dcell)
+	doutputGate = doutputGate[:n]
+	dhidden = dhidden[:n]
+	cell = cell[:n]
+	outputGate = outputGate[:n]
+	addend = addend[:n]
+	switch p {
+	case avx512:
+		avx512LSTMCellHiddenGradient((*float32)(pointer(dcell)), (*float32)(pointer(doutputGate)), (*float32)(pointer(dhidden)), (*float32)(pointer(cell)), (*float32)(pointer(outputGate)), (*float32)(pointer(addend)), n)
+	case avx2:
+		avx2LSTMCellHiddenGradient((*float32)(pointer(dcell)), (*float32)(pointer(doutputGate)), (*float32)(pointer(dhidden)), (*float32)(pointer(cell)), (*float32)(pointer(outputGate)), (*float32)(pointer(addend)), n)
+	default:
+		lstmCellHiddenGradientPortable(dcell, doutputGate, dhidden, cell, outputGate, addend)
+	}
+}
+
+//go:noescape
+func avx512LSTMCellHiddenGradient(dcell *float32, doutputGate *float32, dhidden *float32, cell *float32, outputGate *float32, addend *float32, n int)
+
+//go:noescape
+func avx2LSTMCellHiddenGradient(dcell *float32, doutputGate *float32, dhidden *float32, cell *float32, outputGate *float32, addend *float32, n int)
+
+// lstmCellHiddenGradientAlone computes formula.LSTMCellHiddenGradient.
+func lstmCellHiddenGradientAlone[T Float](p path, dcell, doutputGate, dhidden, cell, outputGate []T) {
+	n := len(dcell)
+	doutputGate = doutputGate[:n]
+	dhidden = dhidden[:n]
+	cell = cell[:n]
+	outputGate = outputGate[:n]
+	switch p {
+	case avx512:
+		avx512LSTMCellHiddenGradientAlone((*float32)(pointer(dcell)), (*float32)(pointer(doutputGate)), (*float32)(pointer(dhidden)), (*float32)(pointer(cell)), (*float32)(pointer(outputGate)), n)
+	case avx2:
+		avx2LSTMCellHiddenGradientAlone((*float32)(pointer(dcell)), (*float32)(pointer(doutputGate)), (*float32)(pointer(dhidden)), (*float32)(pointer(cell)), (*float32)(pointer(outputGate)), n)
+	default:
+		lstmCellHiddenGradientAlonePortable(dcell, doutputGate, dhidden, cell, outputGate)
+	}
+}
+
+//go:noescape
+func avx512LSTMCellHiddenGradientAlone(dcell *float32, doutputGate *float32, dhidden *float32, cell *float32, outputGate *float32, n int)
+
+//go:noescape
+func avx2LSTMCellHiddenGradientAlone(dcell *float32, doutputGate *float32, dhidden *float32, cell *float32, outputGate *float32, n int)
+
+// multiply computes formula.Multiply.
+func multiply[T Float](p path, z, x, y []T) {
+	n := len(z)
+	x = x[:n]
+	y = y[:n]
+	switch p {
+	case avx512:
+		avx512Multiply((*float32)(pointer(z)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
+	case avx2:
+		avx2Multiply((*float32)(pointer(z)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
+	default:
+		multiplyPortable(z, x, y)
+	}
+}
+
+//go:noescape
+func avx512Multiply(z *float32, x *float32, y *float32, n int)
+
+//go:noescape
+func avx2Multiply(z *float32, x *float32, y *float32, n int)
+
+// multiplyGradient computes formula.MultiplyGradient.
+func multiplyGradient[T Float](p path, dx, dy, dz, x, y []T) {
+	n := len(dx)
+	dy = dy[:n]
+	dz = dz[:n]
+	x = x[:n]
+	y = y[:n]
+	switch p {
+	case avx512:
+		avx512MultiplyGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(dz)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
+	case avx2:
+		avx2MultiplyGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(dz)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
+	default:
+		multiplyGradientPortable(dx, dy, dz, x, y)
+	}
+}
+
+//go:noescape
+func avx512MultiplyGradient(dx *float32, dy *float32, dz *float32, x *float32, y *float32, n int)
+
+//go:noescape
+func avx2MultiplyGradient(dx *float32, dy *float32, dz *float32, x *float32, y *float32, n int)
+
+// addProducts computes formula.AddProducts.
+func addProducts[T Float](p path, sum, x, y []T) {
+	n := len(sum)
+	x = x[:n]
+	y = y[:n]
+	switch p {
+	case avx512:
+		avx512AddProducts((*float32)(pointer(sum)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
+	case avx2:
+		avx2AddProducts((*float32)(pointer(sum)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
+	default:
+		addProductsPortable(sum, x, y)
+	}
+}
+
+//go:noescape
+func avx512AddProducts(sum *float32, x *float32, y *float32, n int)
+
+//go:noescape
+func avx2AddProducts(sum *float32, x *float32, y *float32, n int)
+
+// sigmoid computes formula.Sigmoid.
+func sigmoid[T Float](p path, y, x []T) {
+	n := len(y)
+	x = x[:n]
+	switch p {
+	case avx512:
+		avx512Sigmoid((*float32)(pointer(y)), (*float32)(pointer(x)), n)
+	case avx2:
+		avx2Sigmoid((*float32)(pointer(y)), (*float32)(pointer(x)), n)
+	default:
+		sigmoidPortable(y, x)
+	}
+}
+
+//go:noescape
+func avx512Sigmoid(y *float32, x *float32, n int)
+
+//go:noescape
+func avx2Sigmoid(y *float32, x *float32, n int)
+
+// sigmoidGradient computes formula.SigmoidGradient.
+func sigmoidGradient[T Float](p path, dx, dy, y []T) {
+	n := len(dx)
+	dy = dy[:n]
+	y = y[:n]
+	switch p {
+	case avx512:
+		avx512SigmoidGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(y)), n)
+	case avx2:
+		avx2SigmoidGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(y)), n)
+	default:
+		sigmoidGradientPortable(dx, dy, y)
+	}
+}
+
+//go:noescape
+func avx512SigmoidGradient(dx *float32, dy *float32, y *float32, n int)
+
+//go:noescape
+func avx2SigmoidGradient(dx *float32, dy *float32, y *float32, n int)
+
+// gated computes formula.Gated.
+func gated[T Float](p path, y, gate, value, addend []T) {
+	if addend == nil {
+		gatedAlone(p, y, gate, value)
+		return
+	}
+	n := len(y)
+	gate = gate[:n]
+	value = value[:n]
+	addend = addend[:n]
+	switch p {
+	case avx512:
+		avx512Gated((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), (*float32)(pointer(addend)), n)
+	case avx2:
+		avx2Gated((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), (*float32)(pointer(addend)), n)
+	default:
+		gatedPortable(y, gate, value, addend)
+	}
+}
+
+//go:noescape
+func avx512Gated(y *float32, gate *float32, value *float32, addend *float32, n int)
+
+//go:noescape
+func avx2Gated(y *float32, gate *float32, value *float32, addend *float32, n int)
+
+// gatedAlone computes formula.Gated.
+func gatedAlone[T Float](p path, y, gate, value []T) {
+	n := len(y)
+	gate = gate[:n]
+	value = value[:n]
+	switch p {
+	case avx512:
+		avx512GatedAlone((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
+	case avx2:
+		avx2GatedAlone((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
+	default:
+		gatedAlonePortable(y, gate, value)
+	}
+}
+
+//go:noescape
+func avx512GatedAlone(y *float32, gate *float32, value *float32, n int)
+
+//go:noescape
+func avx2GatedAlone(y *float32, gate *float32, value *float32, n int)
+
+// gatedGradient computes formula.GatedGradient.
+func gatedGradient[T Float](p path, dvalue, dgate, dy, gate, value, addend []T) {
+	if addend == nil {
+		gatedGradientAlone(p, dvalue, dgate, dy, gate, value)
+		return
+	}
+	n := len(dvalue)
+	dgate = dgate[:n]
+	dy = dy[:n]
+	gate = gate[:n]
+	value = value[:n]
+	addend = addend[:n]
+	switch p {
+	case avx512:
+		avx512GatedGradient((*float32)(pointer(dvalue)), (*float32)(pointer(dgate)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), (*float32)(pointer(addend)), n)
+	case avx2:
+		avx2GatedGradient((*float32)(pointer(dvalue)), (*float32)(pointer(dgate)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), (*float32)(pointer(addend)), n)
+	default:
+		gatedGradientPortable(dvalue, dgate, dy, gate, value, addend)
+	}
+}
+
+//go:noescape
+func avx512GatedGradient(dvalue *float32, dgate *float32, dy *float32, gate *float32, value *float32, addend *float32, n int)
+
+//go:noescape
+func avx2GatedGradient(dvalue *float32, dgate *float32, dy *float32, gate *float32, value *float32, addend *float32, n int)
+
+// gatedGradientAlone computes formula.GatedGradient.
+func gatedGradientAlone[T Float](p path, dvalue, dgate, dy, gate, value []T) {
+	n := len(dvalue)
+	dgate = dgate[:n]
+	dy = dy[:n]
+	gate = gate[:n]
+	value = value[:n]
+	switch p {
+	case avx512:
+		avx512GatedGradientAlone((*float32)(pointer(dvalue)), (*float32)(pointer(dgate)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
+	case avx2:
+		avx2GatedGradientAlone((*float32)(pointer(dvalue)), (*float32)(pointer(dgate)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
+	default:
+		gatedGradientAlonePortable(dvalue, dgate, dy, gate, value)
+	}
+}
+
+//go:noescape
+func avx512GatedGradientAlone(dvalue *float32, dgate *float32, dy *float32, gate *float32, value *float32, n int)
+
+//go:noescape
+func avx2GatedGradientAlone(dvalue *float32, dgate *float32, dy *float32, gate *float32, value *float32, n int)
+
+// gatedQuick computes formula.GatedQuick.
+func gatedQuick[T Float](p path, y, gate, value, addend []T) {
+	if addend == nil {
+		gatedQuickAlone(p, y, gate, value)
+		return
+	}
+	n := len(y)
+	gate = gate[:n]
+	value = value[:n]
+	addend = addend[:n]
+	switch p {
+	case avx512:
+		avx512GatedQuick((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), (*float32)(pointer(addend)), n)
+	case avx2:
+		avx2GatedQuick((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), (*float32)(pointer(addend)), n)
+	default:
+		gatedQuickPortable(y, gate, value, addend)
+	}
+}
+
+//go:noescape
+func avx512GatedQuick(y *float32, gate *float32, value *float32, addend *float32, n int)
+
+//go:noescape
+func avx2GatedQuick(y *float32, gate *float32, value *float32, addend *float32, n int)
+
+// gatedQuickAlone computes formula.GatedQuick.
+func gatedQuickAlone[T Float](p path, y, gate, value []T) {
+	n := len(y)
+	gate = gate[:n]
+	value = value[:n]
+	switch p {
+	case avx512:
+		avx512GatedQuickAlone((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
+	case avx2:
+		avx2GatedQuickAlone((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
+	default:
+		gatedQuickAlonePortable(y, gate, value)
+	}
+}
+
+//go:noescape
+func avx512GatedQuickAlone(y *float32, gate *float32, value *float32, n int)
+
+//go:noescape
+func avx2GatedQuickAlone(y *float32, gate *float32, value *float32, n int)
+
+// gatedQuickGradient computes formula.GatedQuickGradient.
+func gatedQuickGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {
+	n := len(dgate)
+	dvalue = dvalue[:n]
+	dy = dy[:n]
+	gate = gate[:n]
+	value = value[:n]
+	switch p {
+	case avx512:
+		avx512GatedQuickGradient((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
+	case avx2:
+		avx2GatedQuickGradient((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
+	default:
+		gatedQuickGradientPortable(dgate, dvalue, dy, gate, value)
+	}
+}
+
+//go:noescape
+func avx512GatedQuickGradient(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
+
+//go:noescape
+func avx2GatedQuickGradient(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
+
+// softCap computes formula.SoftCap.
+func softCap[T Float](p path, y, x []T, c float64) {
+	n := len(y)
+	x = x[:n]
+	switch p {
+	case avx512:
+		avx512SoftCap((*float32)(pointer(y)), (*float32)(pointer(x)), n, float64(2*math.Log2E/c), float64(c))
+	case avx2:
+		avx2SoftCap((*float32)(pointer(y)), (*float32)(pointer(x)), n, float64(2*math.Log2E/c), float64(c))
+	default:
+		softCapPortable(y, x, c)
+	}
+}
+
+//go:noescape
+func avx512SoftCap(y *float32, x *float32, n int, number0 float64, number1 float64)
+
+//go:noescape
+func avx2SoftCap(y *float32, x *float32, n int, number0 float64, number1 float64)
+
+// softCapGradient computes formula.SoftCapGradient.
+func softCapGradient[T Float](p path, dx, dy, y []T, c float64) {
+	n := len(dx)
+	dy = dy[:n]
+	y = y[:n]
+	switch p {
+	case avx512:
+		avx512SoftCapGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(y)), n, float64(c))
+	case avx2:
+		avx2SoftCapGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(y)), n, float64(c))
+	default:
+		softCapGradientPortable(dx, dy, y, c)
+	}
+}
+
+//go:noescape
+func avx512SoftCapGradient(dx *float32, dy *float32, y *float32, n int, number0 float64)
+
+//go:noescape
+func avx2SoftCapGradient(dx *float32, dy *float32, y *float32, n int, number0 float64)
+
+// softCapSlope computes formula.SoftCapSlope.
+func softCapSlope[T Float](p path, y, slope, x []T, c float64) {
+	n := len(y)
+	slope = slope[:n]
+	x = x[:n]
+	switch p {
+	case avx512:
+		avx512SoftCapSlope((*float32)(pointer(y)), (*float32)(pointer(slope)), (*float32)(pointer(x)), n, float64(2*math.Log2E/c), float64(c))
+	case avx2:
+		avx2SoftCapSlope((*float32)(pointer(y)), (*float32)(pointer(slope)), (*float32)(pointer(x)), n, float64(2*math.Log2E/c), float64(c))
+	default:
+		softCapSlopePortable(y, slope, x, c)
+	}
+}
+
+//go:noescape
+func avx512SoftCapSlope(y *float32, slope *float32, x *float32, n int, number0 float64, number1 float64)
+
+//go:noescape
+func avx2SoftCapSlope(y *float32, slope *float32, x *float32, n int, number0 float64, number1 float64)
+
+// swiGLU computes formula.SwiGLU.
+func swiGLU[T Float](p path, y, gate, value []T) {
+	n := len(y)
+	gate = gate[:n]
+	value = value[:n]
+	switch p {
+	case avx512:
+		avx512SwiGLU((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
+	case avx2:
+		avx2SwiGLU((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
+	default:
+		swiGLUPortable(y, gate, value)
+	}
+}
+
+//go:noescape
+func avx512SwiGLU(y *float32, gate *float32, value *float32, n int)
+
+//go:noescape
+func avx2SwiGLU(y *float32, gate *float32, value *float32, n int)
+
+// swiGLUGradient computes formula.SwiGLUGradient.
+func swiGLUGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {
+	n := len(dgate)
+	dvalue = dvalue[:n]
+	dy = dy[:n]
+	gate = gate[:n]
+	value = value[:n]
+	switch p {
+	case avx512:
+		avx512SwiGLUGradient((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
+	case avx2:
+		avx2SwiGLUGradient((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
+	default:
+		swiGLUGradientPortable(dgate, dvalue, dy, gate, value)
+	}
+}
+
+//go:noescape
+func avx512SwiGLUGradient(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
+
+//go:noescape
+func avx2SwiGLUGradient(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
+
+// tanhGates computes formula.TanhGates.
+func tanhGates[T Float](p path, c, z, scale, fixed []T, tau float64) {
 	n := len(c)
 	z = z[:n]
 	scale = scale[:n]
-	static = static[:n]
+	fixed = fixed[:n]
 	switch p {
 	case avx512:
-		avx512TanhGates((*float32)(pointer(c)), (*float32)(pointer(z)), (*float32)(pointer(scale)), (*float32)(pointer(static)), n, float64(rate))
+		avx512TanhGates((*float32)(pointer(c)), (*float32)(pointer(z)), (*float32)(pointer(scale)), (*float32)(pointer(fixed)), n, float64(2*math.Log2E*tau))
+	case avx2:
+		avx2TanhGates((*float32)(pointer(c)), (*float32)(pointer(z)), (*float32)(pointer(scale)), (*float32)(pointer(fixed)), n, float64(2*math.Log2E*tau))
 	default:
-		avx2TanhGates((*float32)(pointer(c)), (*float32)(pointer(z)), (*float32)(pointer(scale)), (*float32)(pointer(static)), n, float64(rate))
+		tanhGatesPortable(c, z, scale, fixed, tau)
 	}
 }
 
 //go:noescape
-func avx512TanhGates(c *float32, z *float32, scale *float32, static *float32, n int, rate float64)
+func avx512TanhGates(c *float32, z *float32, scale *float32, fixed *float32, n int, number0 float64)
 
 //go:noescape
-func avx2TanhGates(c *float32, z *float32, scale *float32, static *float32, n int, rate float64)
+func avx2TanhGates(c *float32, z *float32, scale *float32, fixed *float32, n int, number0 float64)
 
-// fastTanhGatesGradient computes dz = dc * scale * tanh'(tau * z) * tau and dscale = dscale + dc * tanh(tau * z), rate being 2 tau log2(e).
-func fastTanhGatesGradient[T Float](p path, dz, dscale, dc, z, scale []T, tau, rate float64) {
+// tanhGatesGradient computes formula.TanhGatesGradient.
+func tanhGatesGradient[T Float](p path, dz, dscale, dc, z, scale []T, tau float64) {
 	n := len(dz)
 	dscale = dscale[:n]
 	dc = dc[:n]
@@ -1270,14 +1469,16 @@ func fastTanhGatesGradient[T Float](p path, dz, dscale, dc, z, scale []T, tau, r
 	scale = scale[:n]
 	switch p {
 	case avx512:
-		avx512TanhGatesGradient((*float32)(pointer(dz)), (*float32)(pointer(dscale)), (*float32)(pointer(dc)), (*float32)(pointer(z)), (*float32)(pointer(scale)), n, float64(tau), float64(rate))
+		avx512TanhGatesGradient((*float32)(pointer(dz)), (*float32)(pointer(dscale)), (*float32)(pointer(dc)), (*float32)(pointer(z)), (*float32)(pointer(scale)), n, float64(2*math.Log2E*tau), float64(tau))
+	case avx2:
+		avx2TanhGatesGradient((*float32)(pointer(dz)), (*float32)(pointer(dscale)), (*float32)(pointer(dc)), (*float32)(pointer(z)), (*float32)(pointer(scale)), n, float64(2*math.Log2E*tau), float64(tau))
 	default:
-		avx2TanhGatesGradient((*float32)(pointer(dz)), (*float32)(pointer(dscale)), (*float32)(pointer(dc)), (*float32)(pointer(z)), (*float32)(pointer(scale)), n, float64(tau), float64(rate))
+		tanhGatesGradientPortable(dz, dscale, dc, z, scale, tau)
 	}
 }
 
 //go:noescape
-func avx512TanhGatesGradient(dz *float32, dscale *float32, dc *float32, z *float32, scale *float32, n int, tau float64, rate float64)
+func avx512TanhGatesGradient(dz *float32, dscale *float32, dc *float32, z *float32, scale *float32, n int, number0 float64, number1 float64)
 
 //go:noescape
-func avx2TanhGatesGradient(dz *float32, dscale *float32, dc *float32, z *float32, scale *float32, n int, tau float64, rate float64)
+func avx2TanhGatesGradient(dz *float32, dscale *float32, dc *float32, z *float32, scale *float32, n int, number0 float64, number1 float64)

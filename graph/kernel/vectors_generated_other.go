@@ -59,13 +59,7 @@ func fastExp[T Float](p path, x []T, shift float64) (sum float64) { return }
 
 func fastAdamW[T Float](p path, w, dw, m, v []T, new1, new2, rate, correct, eps, decay, scale T) {}
 
-func addTo[T Float](p path, out, x []T) { addToPortable(out, x) }
-
-func setSum[T Float](p path, out, x, y []T) { setSumPortable(out, x, y) }
-
 func addTwo[T Float](p path, out, x, y []T) { addTwoPortable(out, x, y) }
-
-func multiply[T Float](p path, out, x, y []T) { multiplyPortable(out, x, y) }
 
 func reluSquared[T Float](p path, y, x []T) { reluSquaredPortable(y, x) }
 
@@ -75,47 +69,15 @@ func relu[T Float](p path, y, x []T) { reluPortable(y, x) }
 
 func reluGradient[T Float](p path, dx, dy, x []T) { reluGradientPortable(dx, dy, x) }
 
-func addProducts[T Float](p path, out, x, y []T) { addProductsPortable(out, x, y) }
-
 func fastScale[T Float](p path, out, x []T, factor T) {}
-
-func addMultiple[T Float](p path, out, x []T, factor T) { addMultiplePortable(out, x, factor) }
 
 func addTwoMultiples[T Float](p path, out, x, y []T, factor, other T) {
 	addTwoMultiplesPortable(out, x, y, factor, other)
 }
 
-func addThreeMultiples[T Float](p path, out, w, x, y, z []T, first, second, third T) {
-	addThreeMultiplesPortable(out, w, x, y, z, first, second, third)
-}
-
 func fastFlush[T Float](p path, block []T, total []float64) {}
 
 func addDoubles(p path, out, x []float64) { addDoublesPortable(out, x) }
-
-func sigmoid[T Float](p path, y, x []T) { sigmoidPortable(y, x) }
-
-func sigmoidGradient[T Float](p path, dx, dy, y []T) { sigmoidGradientPortable(dx, dy, y) }
-
-func fastGated[T Float](p path, y, gate, value []T) {}
-
-func fastGatedAdd[T Float](p path, y, addend, gate, value []T) {}
-
-func fastGatedGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {}
-
-func fastGatedGradientAdd[T Float](p path, dgate, dvalue, dy, gate, value, addend []T) {}
-
-func swiGLU[T Float](p path, y, gate, value []T) { swiGLUPortable(y, gate, value) }
-
-func swiGLUGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {
-	swiGLUGradientPortable(dgate, dvalue, dy, gate, value)
-}
-
-func fastGatedSingle[T Float](p path, y, gate, value []T) {}
-
-func fastGatedAddSingle[T Float](p path, y, addend, gate, value []T) {}
-
-func fastGatedGradientSingle[T Float](p path, dgate, dvalue, dy, gate, value []T) {}
 
 func affine[T Float](p path, y, x []T, factor, shift T) { affinePortable(y, x, factor, shift) }
 
@@ -139,8 +101,102 @@ func fastSinkhorn4[T Float](p path, rows, columns, x []T) {}
 
 func fastSinkhornGradient4[T Float](p path, grad, rows, columns []T) {}
 
-func fastSoftCap[T Float](p path, y, slope, z []T, cap, rate float64) {}
+func addTo[T Float](p path, sum, x []T) { addToPortable(sum, x) }
 
-func fastTanhGates[T Float](p path, c, z, scale, static []T, rate float64) {}
+func setSum[T Float](p path, sum, x, y []T) { setSumPortable(sum, x, y) }
 
-func fastTanhGatesGradient[T Float](p path, dz, dscale, dc, z, scale []T, tau, rate float64) {}
+func addMultiple[T Float](p path, sum, x []T, factor T) { addMultiplePortable(sum, x, factor) }
+
+func addThreeMultiples[T Float](p path, sum, w, x, y, z []T, first T, second T, third T) {
+	addThreeMultiplesPortable(sum, w, x, y, z, first, second, third)
+}
+
+func lstmCell[T Float](p path, cell, hidden, state, inputGate, forgetGate, candidate, outputGate []T) {
+	lstmCellPortable(cell, hidden, state, inputGate, forgetGate, candidate, outputGate)
+}
+
+func lstmCellGradient[T Float](p path, dstate, dinputGate, dforgetGate, dcandidate, dcell, state, inputGate, forgetGate, candidate []T) {
+	lstmCellGradientPortable(dstate, dinputGate, dforgetGate, dcandidate, dcell, state, inputGate, forgetGate, candidate)
+}
+
+func lstmCellHiddenGradient[T Float](p path, dcell, doutputGate, dhidden, cell, outputGate, addend []T) {
+	if addend == nil {
+		lstmCellHiddenGradientAlonePortable(dcell, doutputGate, dhidden, cell, outputGate)
+		return
+	}
+	lstmCellHiddenGradientPortable(dcell, doutputGate, dhidden, cell, outputGate, addend)
+}
+
+func lstmCellHiddenGradientAlone[T Float](p path, dcell, doutputGate, dhidden, cell, outputGate []T) {
+	lstmCellHiddenGradientAlonePortable(dcell, doutputGate, dhidden, cell, outputGate)
+}
+
+func multiply[T Float](p path, z, x, y []T) { multiplyPortable(z, x, y) }
+
+func multiplyGradient[T Float](p path, dx, dy, dz, x, y []T) {
+	multiplyGradientPortable(dx, dy, dz, x, y)
+}
+
+func addProducts[T Float](p path, sum, x, y []T) { addProductsPortable(sum, x, y) }
+
+func sigmoid[T Float](p path, y, x []T) { sigmoidPortable(y, x) }
+
+func sigmoidGradient[T Float](p path, dx, dy, y []T) { sigmoidGradientPortable(dx, dy, y) }
+
+func gated[T Float](p path, y, gate, value, addend []T) {
+	if addend == nil {
+		gatedAlonePortable(y, gate, value)
+		return
+	}
+	gatedPortable(y, gate, value, addend)
+}
+
+func gatedAlone[T Float](p path, y, gate, value []T) { gatedAlonePortable(y, gate, value) }
+
+func gatedGradient[T Float](p path, dvalue, dgate, dy, gate, value, addend []T) {
+	if addend == nil {
+		gatedGradientAlonePortable(dvalue, dgate, dy, gate, value)
+		return
+	}
+	gatedGradientPortable(dvalue, dgate, dy, gate, value, addend)
+}
+
+func gatedGradientAlone[T Float](p path, dvalue, dgate, dy, gate, value []T) {
+	gatedGradientAlonePortable(dvalue, dgate, dy, gate, value)
+}
+
+func gatedQuick[T Float](p path, y, gate, value, addend []T) {
+	if addend == nil {
+		gatedQuickAlonePortable(y, gate, value)
+		return
+	}
+	gatedQuickPortable(y, gate, value, addend)
+}
+
+func gatedQuickAlone[T Float](p path, y, gate, value []T) { gatedQuickAlonePortable(y, gate, value) }
+
+func gatedQuickGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {
+	gatedQuickGradientPortable(dgate, dvalue, dy, gate, value)
+}
+
+func softCap[T Float](p path, y, x []T, c float64) { softCapPortable(y, x, c) }
+
+func softCapGradient[T Float](p path, dx, dy, y []T, c float64) {
+	softCapGradientPortable(dx, dy, y, c)
+}
+
+func softCapSlope[T Float](p path, y, slope, x []T, c float64) { softCapSlopePortable(y, slope, x, c) }
+
+func swiGLU[T Float](p path, y, gate, value []T) { swiGLUPortable(y, gate, value) }
+
+func swiGLUGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {
+	swiGLUGradientPortable(dgate, dvalue, dy, gate, value)
+}
+
+func tanhGates[T Float](p path, c, z, scale, fixed []T, tau float64) {
+	tanhGatesPortable(c, z, scale, fixed, tau)
+}
+
+func tanhGatesGradient[T Float](p path, dz, dscale, dc, z, scale []T, tau float64) {
+	tanhGatesGradientPortable(dz, dscale, dc, z, scale, tau)
+}

@@ -27,29 +27,25 @@ var vectorCases = []vectorCase{
 	{"geluTanhGradient", 3, func(p path, s [][]float32) []float64 { geluTanhGradient(p, s[0], s[1], s[2]); return nil }},
 	{"geluExact", 2, func(p path, s [][]float32) []float64 { geluExact(p, s[0], s[1]); return nil }},
 	{"geluExactGradient", 3, func(p path, s [][]float32) []float64 { geluExactGradient(p, s[0], s[1], s[2]); return nil }},
-	{"sigmoid", 2, func(p path, s [][]float32) []float64 { sigmoid(p, s[0], s[1]); return nil }},
-	{"sigmoidGradient", 3, func(p path, s [][]float32) []float64 { sigmoidGradient(p, s[0], s[1], s[2]); return nil }},
-	{"gated", 3, func(p path, s [][]float32) []float64 { gated(p, s[0], nil, s[1], s[2]); return nil }},
-	{"gated with addend", 4, func(p path, s [][]float32) []float64 { gated(p, s[0], s[1], s[2], s[3]); return nil }},
-	{"swiGLU", 3, func(p path, s [][]float32) []float64 { swiGLU(p, s[0], s[1], s[2]); return nil }},
-	{"swiGLUGradient", 5, func(p path, s [][]float32) []float64 { swiGLUGradient(p, s[0], s[1], s[2], s[3], s[4]); return nil }},
-	{"softCap", 3, func(p path, s [][]float32) []float64 { softCap(p, s[0], s[1], s[2], 1.3); return nil }},
+	{"gated", 3, func(p path, s [][]float32) []float64 { gatedAlone(p, s[0], s[1], s[2]); return nil }},
+	{"gated with addend", 4, func(p path, s [][]float32) []float64 { gated(p, s[0], s[2], s[3], s[1]); return nil }},
+	{"softCap", 3, func(p path, s [][]float32) []float64 { softCapSlope(p, s[0], s[1], s[2], 1.3); return nil }},
 	{"reluSquared", 2, func(p path, s [][]float32) []float64 { reluSquared(p, s[0], s[1]); return nil }},
 	{"reluSquaredGradient", 3, func(p path, s [][]float32) []float64 { reluSquaredGradient(p, s[0], s[1], s[2]); return nil }},
 	{"relu", 2, func(p path, s [][]float32) []float64 { relu(p, s[0], s[1]); return nil }},
 	{"reluGradient", 3, func(p path, s [][]float32) []float64 { reluGradient(p, s[0], s[1], s[2]); return nil }},
 	{"gatedGradient", 5, func(p path, s [][]float32) []float64 {
-		gatedGradient(p, s[0], s[1], s[2], s[3], s[4], nil)
+		gatedGradientAlone(p, s[1], s[0], s[2], s[3], s[4])
 		return nil
 	}},
 	{"gatedGradient with addend", 6, func(p path, s [][]float32) []float64 {
-		gatedGradient(p, s[0], s[1], s[2], s[3], s[4], s[5])
+		gatedGradient(p, s[1], s[0], s[2], s[3], s[4], s[5])
 		return nil
 	}},
-	{"gatedSingle", 3, func(p path, s [][]float32) []float64 { gatedSingle(p, s[0], nil, s[1], s[2]); return nil }},
-	{"gatedSingle with addend", 4, func(p path, s [][]float32) []float64 { gatedSingle(p, s[0], s[1], s[2], s[3]); return nil }},
-	{"gatedGradientSingle", 5, func(p path, s [][]float32) []float64 {
-		gatedGradientSingle(p, s[0], s[1], s[2], s[3], s[4])
+	{"gatedQuick", 3, func(p path, s [][]float32) []float64 { gatedQuickAlone(p, s[0], s[1], s[2]); return nil }},
+	{"gatedQuick with addend", 4, func(p path, s [][]float32) []float64 { gatedQuick(p, s[0], s[2], s[3], s[1]); return nil }},
+	{"gatedQuickGradient", 5, func(p path, s [][]float32) []float64 {
+		gatedQuickGradient(p, s[0], s[1], s[2], s[3], s[4])
 		return nil
 	}},
 	{"sumAbout", 1, func(p path, s [][]float32) []float64 { return result(sumAbout(p, s[0], 0.125)) }},
@@ -83,7 +79,6 @@ var vectorCases = []vectorCase{
 	{"scaleTo", 2, func(p path, s [][]float32) []float64 { scaleTo(p, s[0], s[1], 0.7); return nil }},
 	{"addMultiple", 2, func(p path, s [][]float32) []float64 { addMultiple(p, s[0], s[1], 0.7); return nil }},
 	{"addTwoMultiples", 3, func(p path, s [][]float32) []float64 { addTwoMultiples(p, s[0], s[1], s[2], 0.7, -1.3); return nil }},
-	{"multiply", 3, func(p path, s [][]float32) []float64 { multiply(p, s[0], s[1], s[2]); return nil }},
 	{"dotProduct", 2, func(p path, s [][]float32) []float64 { return result(dotProduct(p, s[0], s[1])) }},
 	{"dotProducts", 3, func(p path, s [][]float32) []float64 { return result(dotProducts(p, s[0], s[1], s[2])) }},
 	{"softmaxMax", 1, func(p path, s [][]float32) []float64 { return result(max(-1e30, float64(softmaxMax(p, s[0])))) }},
@@ -137,11 +132,25 @@ func (c *vectorCase) requireNear(t *testing.T, n int, wantSlices, gotSlices [][]
 	requireNear(t, want, got, 1e-6*math.Sqrt(float64(n+1)), c.name)
 }
 
+// formulaCases are the formulas of ops.
+func formulaCases() (list []vectorCase) {
+	for _, f := range Formulas() {
+		list = append(list, vectorCase{f.Name, len(f.Results) + len(f.Inputs), func(p path, s [][]float32) []float64 {
+			x := Elements[float32]{path: p, Numbers: [2]float64{1.3}}
+			copy(x.Out[:], s[:len(f.Results)])
+			copy(x.In[:], s[len(f.Results):])
+			f.Single(x)
+			return nil
+		}})
+	}
+	return list
+}
+
 // TestVectors compares every fast function with its portable form, at every length and several
 // alignments, and checks the elements around the slices.
 func TestVectors(t *testing.T) {
 	forEachFastPath(t, func(t *testing.T, p path) {
-		for _, c := range vectorCases {
+		for _, c := range slices.Concat(vectorCases, formulaCases()) {
 			for _, n := range vectorLengths {
 				want := c.operands(n)
 				wantSums := c.run(portable, want)
@@ -190,8 +199,8 @@ func requireCanaries(t *testing.T, s []float32) {
 func TestVectorsInPlace(t *testing.T) {
 	aliases := map[string]int{ // the input that slice 0 may be
 		"geluTanh": 1, "geluTanhGradient": 1, "geluExact": 1, "geluExactGradient": 1, "normalize": 1, "scale": 1, "scaleShift": 1, "normGradient": 1,
-		"normGradient with addend": 1, "scaleTo": 1, "setSum": 1, "multiply": 1,
-		"sigmoid": 1, "sigmoidGradient": 1, "gated": 1, "gated with addend": 1, "gatedGradient": 3, "swiGLU": 1, "swiGLUGradient": 2, "softCap": 2, "reluSquared": 1, "reluSquaredGradient": 1, "relu": 1, "reluGradient": 1, "gatedGradient with addend": 5,
+		"normGradient with addend": 1, "scaleTo": 1, "setSum": 1,
+		"gated": 1, "gated with addend": 1, "gatedGradient": 3, "softCap": 2, "reluSquared": 1, "reluSquaredGradient": 1, "relu": 1, "reluGradient": 1, "gatedGradient with addend": 5,
 	}
 	forEachFastPath(t, func(t *testing.T, p path) {
 		for _, c := range vectorCases {

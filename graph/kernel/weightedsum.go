@@ -167,15 +167,6 @@ func addTwoMultiplesPortable[T Float](out, x, y []T, factor, other T) {
 	}
 }
 
-// addThreeMultiplesPortable computes out = w + (first * x + second * y + third * z).
-func addThreeMultiplesPortable[T Float](out, w, x, y, z []T, first, second, third T) {
-	n := len(out)
-	w, x, y, z = w[:n], x[:n], y[:n], z[:n]
-	for i, v := range x {
-		out[i] = w[i] + (first*v + second*y[i] + third*z[i])
-	}
-}
-
 // dotProductPortable returns x . y, multiplied and summed in float64.
 func dotProductPortable[T Float](x, y []T) float64 {
 	y = y[:len(x)]

@@ -12,3 +12,15 @@ func WherePositive[T Float](x Elements[T]) {
 		}
 	}
 }
+
+// WherePositiveFormula describes WherePositive.
+func WherePositiveFormula() *Formula {
+	f := whereFormula("WherePositive", "y", "x")
+	f.Gradients = []func() *Formula{func() *Formula { return whereFormula("WherePositiveGradient", "dx", "dy") }}
+	return f
+}
+
+func whereFormula(name, y, x string) *Formula {
+	return &Formula{Name: name, Results: []FormulaArray{{Name: y}}, Inputs: []FormulaArray{{Name: x}, {Name: "gate"}},
+		Single: WherePositive[float32], Double: WherePositive[float64]}
+}

@@ -73,8 +73,8 @@ func (c Case) Options(dt tensor.Dtype) graph.Options {
 
 // Run checks for every case what must hold for every op: its equation, its gradients by finite
 // differences, stock nodes around it, no allocation, and the errors for bad inputs. primitives are
-// names of Primitives' types that must occur among the nodes of the cases' graphs, so that none is
-// left unchecked.
+// names of Primitives' types or of formulas that must occur among the nodes of the cases' graphs,
+// so that none is left unchecked.
 func Run(t *testing.T, cases []Case, primitives ...string) {
 	var seen []string
 	for _, c := range cases {

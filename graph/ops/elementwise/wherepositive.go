@@ -7,9 +7,6 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// wherePositive keeps entries of its first input where the second is positive.
-type wherePositive struct{}
-
 // WherePositive keeps x where gate is positive, as gated and JumpReLU autoencoders do with their
 // features (Rajamanoharan et al. 2024, arXiv 2404.16014, equation 6):
 //
@@ -17,23 +14,7 @@ type wherePositive struct{}
 //
 // x, gate and y have one shape; gate gets no gradient. It runs on the CPU alone.
 func WherePositive(b *graph.Builder, x, gate *gorgonia.Node) *gorgonia.Node {
-	return b.Apply(wherePositive{}, x, gate)
-}
-
-func (wherePositive) String() string { return "WherePositive" }
-
-func (wherePositive) Infer(in []graph.Signature) (graph.Signature, error) {
-	return graph.SameShape(in, "x", "gate")
-}
-
-func (wherePositive) InPlace(int) bool { return true }
-
-func (wherePositive) Differentiable(i int) bool { return i == 0 }
-
-func (k wherePositive) VJP(d *graph.Derivative) { d.Make(0, k, d.Gradient(), d.Input(1)) }
-
-func (wherePositive) Run(c *graph.Call) {
-	graph.Elementwise(c, kernel.WherePositive[float32], kernel.WherePositive[float64])
+	return b.Formula(kernel.WherePositiveFormula(), gorgonia.Nodes{x, gate})[0]
 }
 
 // detach passes its input on without a gradient.

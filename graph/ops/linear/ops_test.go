@@ -15,7 +15,7 @@ func cases() []optest.Case {
 // TestOps checks what holds for every op.
 func TestOps(t *testing.T) {
 	optest.Run(t, cases(), "linearGradX", "linearGradW", "linearActivated", "activated", "linearGradActivated", "sumTokens",
-		"gateProduct", "valueProduct", "gatedValue", "linearGradSwiGLU", "swiGLUGrad", "swiGLUFactorGrad",
+		"gateProduct", "valueProduct", "gatedValue", "linearGradSwiGLU", "gateGrad", "SwiGLUGradient", "SwiGLUGradient's dvalue",
 		"partsGradX", "partsGradW")
 }
 

@@ -90,13 +90,21 @@ func (gatedValue) Again(b *graph.Builder, inputs gorgonia.Nodes) *gorgonia.Node 
 func (gatedValue) VJP(d *graph.Derivative) {
 	if _, done := graph.PrimitiveOf(d.Gradient()).(linearGradSwiGLU); done {
 		d.Set(0, d.Gradient())
-		d.Set(1, elementwise.SwiGLUFactor(d, d.Gradient(), "gate"))
+		d.Set(1, d.Builder().Secondary(gateGrad{}, 0, d.Gradient()))
 		return
 	}
-	gate := elementwise.SwiGLUGradient(d, d.Input(1), d.Input(0))
-	d.Set(1, gate)
-	d.Set(0, elementwise.SwiGLUFactor(d, gate, "value"))
+	grads := d.Builder().Formula(kernel.SwiGLUGradientFormula(), gorgonia.Nodes{d.Gradient(), d.Input(1), d.Input(0)})
+	d.Set(1, grads[0])
+	d.Set(0, grads[1])
 }
+
+// gateGrad is dgate, computed by the run of linearGradSwiGLU, which is its input.
+type gateGrad struct {
+	graph.MadeByPrimary
+	graph.NoGradient
+}
+
+func (gateGrad) String() string { return "GradGate of SwiGLU" }
 
 // linearGradSwiGLU computes dvalue = (dy W^T) ⊙ silu(gate) in one pass: the gradient of the input y
 // = silu(gate) ⊙ value of a linear map, carried on to value. Its secondary is dgate = (dy W^T) ⊙

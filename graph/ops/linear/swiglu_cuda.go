@@ -11,7 +11,7 @@ func (k valueProduct) Launch(c *graph.DeviceCall) {
 	y, _ := c.SecondaryOut(0)
 	if value := c.Out(); !y.None() {
 		gate := c.InAs(2, value.Type)
-		c.Launch("swiglu"+value.Suffix(), cuda.Eights(value.N), y, gate, value, cuda.Long(value.N))
+		c.Launch("formula_swiglu"+value.Suffix(), cuda.Eights(value.N), y, gate, value, cuda.Long(value.N))
 	}
 }
 
@@ -22,7 +22,7 @@ func (k linearGradSwiGLU) Launch(c *graph.DeviceCall) {
 	dgate := c.SecondaryAs(0, dvalue.Type)
 	value := c.InAs(2, dvalue.Type)
 	gate := c.InAs(3, dvalue.Type)
-	c.Launch("swiglu_grad"+dvalue.Suffix(), cuda.Eights(dvalue.N),
+	c.Launch("formula_swiglu_grad"+dvalue.Suffix(), cuda.Eights(dvalue.N),
 		dgate.Array, dvalue, dvalue, gate, value, cuda.Long(dvalue.N))
 	dgate.Deliver()
 }

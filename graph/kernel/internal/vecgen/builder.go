@@ -7,8 +7,8 @@ import (
 )
 
 // General registers: AX is the number of bytes walked along the float32 slices, CX the number of
-// elements left, R11 scratch.
-var pointers = []string{"DI", "SI", "DX", "BX", "R8", "R9"}
+// elements left, R11 scratch; R12 and R13, in routines over rows, the row and the number of rows.
+var pointers = []string{"DI", "SI", "DX", "BX", "R8", "R9", "R10", "R12", "R13"}
 
 // builder writes one routine for one instruction set. The vector registers from the lowest up are
 // those that the work on each unrolled vector uses, then the kept ones; from the highest down, the

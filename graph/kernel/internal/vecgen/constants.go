@@ -58,6 +58,7 @@ var doubles = map[string]float64{
 	"tanhLow":      -60,
 	"tanhHigh":     60,
 	"two":          2,
+	"twoLog2e":     2 * math.Log2E,
 }
 
 var singles = map[string]float64{

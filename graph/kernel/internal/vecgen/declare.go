@@ -44,6 +44,9 @@ func (r *parsed) header() string {
 	if r.slices[0].kind == single {
 		types = "[T Float]"
 	}
+	if r.formula != nil {
+		return "func " + r.function + types + r.formula.arguments("p path")
+	}
 	if !r.rows() {
 		return "func " + r.function + types + strings.Replace(strings.TrimPrefix(r.signature, r.name), "(", "(p path, ", 1)
 	}
@@ -60,6 +63,10 @@ func (r *parsed) header() string {
 // declare writes the declarations of a processor's assembly and the choosing function.
 func (r *parsed) declare(b *builder, sets []asm.ISA) {
 	b.Line("\n// %s computes %s\n%s {", r.function, r.doc, r.header())
+	if f := r.formula; f != nil && f.addend() != "" {
+		alone := slices.DeleteFunc(f.names(), func(name string) bool { return name == f.addend() })
+		b.Line("if %s == nil {\n%sAlone(%s)\nreturn\n}", f.addend(), f.function(), joined(append([]string{"p"}, alone...)))
+	}
 	if r.rows() {
 		b.Line("n := len(rows)\nif n == 0 {\nreturn\n}")
 	} else {
@@ -76,7 +83,10 @@ func (r *parsed) declare(b *builder, sets []asm.ISA) {
 		arguments = append(arguments, "(*scoreRow[float32])(pointer(rows))")
 	}
 	arguments = append(arguments, "n")
-	for _, v := range r.arguments(r.numbers) {
+	for i, v := range r.arguments(r.numbers) {
+		if r.formula != nil {
+			v.name = r.given[i]
+		}
 		arguments = append(arguments, v.kind.name+list([]string{v.name}))
 	}
 	var calls []string
@@ -120,6 +130,9 @@ func (r *parsed) portable() string {
 	for _, v := range slices.Concat(r.slices, r.numbers) {
 		arguments = append(arguments, v.name)
 	}
+	if r.formula != nil {
+		arguments = r.formula.names()
+	}
 	return r.chooser + "Portable" + list(arguments)
 }
 
@@ -139,6 +152,10 @@ func (r *parsed) declareAbsent(b *builder) {
 	}
 	if body != "" || len(r.arguments(r.results)) > 0 {
 		body = r.returned(body)
+	}
+	if f := r.formula; f != nil && f.addend() != "" {
+		alone := slices.DeleteFunc(f.names(), func(name string) bool { return name == f.addend() })
+		body = fmt.Sprintf("if %s == nil {\n%sAlonePortable(%s)\nreturn\n}\n", f.addend(), f.function(), joined(alone)) + body
 	}
 	b.Line("\n%s { %s }", r.header(), body)
 }

@@ -3,30 +3,6 @@ package main
 // elementwiseRoutines take as long as their loads and stores.
 var elementwiseRoutines = []routine{
 	{
-		signature: "AddTo(out, x []T)",
-		chooser:   "addTo",
-		doc:       "out = out + x.",
-		unroll:    4, scratch: "out x",
-		work: `
-			load out, out
-			load x, x
-			VADDPS x, out, out
-			store out, out
-		`,
-	},
-	{
-		signature: "SetSum(out, x, y []T)",
-		chooser:   "setSum",
-		doc:       "out = x + y.",
-		unroll:    4, scratch: "x y",
-		work: `
-			load x, x
-			load y, y
-			VADDPS y, x, x
-			store x, out
-		`,
-	},
-	{
 		signature: "AddTwo(out, x, y []T)",
 		chooser:   "addTwo",
 		doc:       "out = out + x + y.",
@@ -38,18 +14,6 @@ var elementwiseRoutines = []routine{
 			load y, t
 			VADDPS t, out, out
 			store out, out
-		`,
-	},
-	{
-		signature: "Multiply(out, x, y []T)",
-		chooser:   "multiply",
-		doc:       "out = x * y.",
-		unroll:    4, scratch: "x y",
-		work: `
-			load x, x
-			load y, y
-			VMULPS y, x, x
-			store x, out
 		`,
 	},
 	{
@@ -102,19 +66,6 @@ var elementwiseRoutines = []routine{
 		`,
 	},
 	{
-		signature: "AddProducts(out, x, y []T)",
-		chooser:   "addProducts",
-		doc:       "out = out + x * y.",
-		unroll:    4, scratch: "out x y",
-		work: `
-			load out, out
-			load x, x
-			load y, y
-			VFMADD231PS y, x, out
-			store out, out
-		`,
-	},
-	{
 		signature: "Scale(out, x []T, factor T)",
 		doc:       "out = factor * x.",
 		unroll:    4, scratch: "x",
@@ -122,18 +73,6 @@ var elementwiseRoutines = []routine{
 			load x, x
 			VMULPS factor, x, x
 			store x, out
-		`,
-	},
-	{
-		signature: "AddMultiple(out, x []T, factor T)",
-		chooser:   "addMultiple",
-		doc:       "out = out + factor * x.",
-		unroll:    4, scratch: "out x",
-		work: `
-			load out, out
-			load x, x
-			VFMADD231PS factor, x, out
-			store out, out
 		`,
 	},
 	{
@@ -148,23 +87,6 @@ var elementwiseRoutines = []routine{
 			load y, t
 			VFMADD231PS other, t, out
 			store out, out
-		`,
-	},
-	{
-		signature: "AddThreeMultiples(out, w, x, y, z []T, first, second, third T)",
-		chooser:   "addThreeMultiples",
-		doc:       "out = w + (first * x + second * y + third * z).",
-		unroll:    4, scratch: "sum t",
-		work: `
-			load x, sum
-			VMULPS first, sum, sum
-			load y, t
-			VFMADD231PS second, t, sum
-			load z, t
-			VFMADD231PS third, t, sum
-			load w, t
-			VADDPS sum, t, sum
-			store sum, out
 		`,
 	},
 	{

@@ -75,12 +75,33 @@ func (b *builder) emitWork() {
 	}
 }
 
+// longWork is a number of instructions from which on those of one vector, most of which wait for
+// the one before, are more than a processor looks ahead.
+const longWork = 20
+
+// emitGroup handles the unrolled vectors; if the work is long, each instruction for all vectors
+// before the next one.
+func (b *builder) emitGroup() {
+	lines := flat(b.work)
+	if b.build != nil || len(lines) < longWork {
+		for b.vector = range b.unroll {
+			b.emitWork()
+		}
+		return
+	}
+	for _, x := range lines {
+		for b.vector = range b.unroll {
+			b.instruction(x[0], slices.Clone(x[1:]))
+		}
+	}
+}
+
 // argument returns where an argument or result lies: on the stack, or in the row.
 func (b *builder) argument(name string) string {
 	if offset, ok := b.offsets[name]; ok {
 		return fmt.Sprintf("%s+%d(FP)", name, offset)
 	}
-	return fmt.Sprintf("scoreRow_%s(%s)", name, choice(b.NEON(), "R9", "R12"))
+	return fmt.Sprintf("scoreRow_%s(%s)", name, choose(b.NEON(), "R9", "R12"))
 }
 
 // broadcast loads a number into all lanes of its register.
@@ -152,9 +173,7 @@ func (b *builder) emitLoop() {
 	b.OpNumber("SUBQ", b.unroll*step, "CX")
 	b.Op("JLT", "few")
 	b.Label("group")
-	for b.vector = range b.unroll {
-		b.emitWork()
-	}
+	b.emitGroup()
 	advance(b.unroll, "group")
 	b.Label("few")
 	b.vector = 0

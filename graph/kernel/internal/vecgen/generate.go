@@ -4,22 +4,29 @@ import "github.com/residua-go/residua/graph/kernel/internal/asm"
 
 var isas = []asm.ISA{asm.AVX512, asm.AVX2, asm.NEON}
 
-// generate returns the text of every file, by name.
-func generate() (asm.Files, error) {
-	files := asm.Files{}
+// generate returns the text of every file, by name, given the folder of the formulas.
+func generate(folder string) (asm.Files, error) {
+	formulas, err := readFormulas(folder)
+	if err != nil {
+		return nil, err
+	}
+	list, files := routines(formulas), asm.Files{"../cuda/formulas.cuh": deviceFunctions(formulas), "../cuda/formulas.cu": deviceKernels(formulas)}
 	for _, s := range isas {
-		files[s.File("vectors")] = assembly(s)
+		files[s.File("vectors")] = assembly(s, list)
+	}
+	if files["formulas_generated.go"], err = loops(formulas); err != nil {
+		return nil, err
 	}
 	var amd64, arm64, absent builder
 	amd64.Header("vecgen")
-	amd64.Line("package kernel")
+	amd64.Line("package kernel\n\nimport \"math\"")
 	arm64.Header("vecgen")
-	arm64.Line("package kernel")
+	arm64.Line("package kernel\n\nimport \"math\"")
 	absent.Header("vecgen")
 	absent.Line("//go:build !amd64 && !arm64\n\npackage kernel")
 	absent.Line("\n// No other processor has paths but the portable one: the fast functions are never called.")
 	var neon []string
-	for _, r := range routines() {
+	for _, r := range list {
 		neon = append(neon, r.symbol(asm.NEON))
 		r.declare(&amd64, instructionSets("amd64"))
 		r.declare(&arm64, instructionSets("arm64"))
@@ -37,9 +44,8 @@ func generate() (asm.Files, error) {
 	return files, err
 }
 
-// assembly returns the assembly file of one instruction set.
-func assembly(s asm.ISA) []byte {
-	list := routines()
+// assembly returns the assembly file of one instruction set, with the given routines.
+func assembly(s asm.ISA, list []*parsed) []byte {
 	b := &builder{Writer: asm.Writer{ISA: s}}
 	b.Header("vecgen")
 	b.Line("#include \"textflag.h\"\n")

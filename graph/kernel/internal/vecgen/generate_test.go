@@ -9,11 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// folder has the formulas.
+const folder = "../formula"
+
+// allRoutines lists the routines, with those of formulas.
+func allRoutines(t *testing.T) []*parsed {
+	formulas, err := readFormulas(folder)
+	require.NoError(t, err)
+	return routines(formulas)
+}
+
 // TestGeneratedFilesAreCurrent checks that the committed files are what the generator writes.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
-	files, err := generate()
+	files, err := generate(folder)
 	require.NoError(t, err)
-	require.Len(t, files, 4+len(isas))
+	require.Len(t, files, 7+len(isas))
 	assert.Empty(t, files.Stale("../.."), "out of date: run go generate ./graph/kernel")
 }
 
@@ -22,7 +32,7 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 // AVX-512VL.
 func TestRegisters(t *testing.T) {
 	for _, s := range isas {
-		for _, r := range routines() {
+		for _, r := range allRoutines(t) {
 			low := r.unroll * (len(r.scratchNames) + len(r.keptNames))
 			held := len(r.numbers)
 			switch {
@@ -47,7 +57,7 @@ func TestRegisters(t *testing.T) {
 // holds them.
 func TestConstants(t *testing.T) {
 	for _, s := range isas {
-		text := string(assembly(s))
+		text := string(assembly(s, allRoutines(t)))
 		for _, line := range strings.Split(text, "\n") {
 			if i := strings.Index(line, "<>(SB)"); i >= 0 && strings.HasPrefix(line, "\t") {
 				name := strings.TrimPrefix(line[strings.LastIndexAny(line[:i], " \t")+1:i], "$")

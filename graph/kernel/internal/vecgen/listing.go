@@ -10,8 +10,8 @@ import (
 
 // macros are the listings that others name like an instruction, by their names. The first line of
 // each has its name and its parameters.
-var macros = byName(exp2, exp2Powers, geluExponent, normalTail, sigmoidDecay, sigmoidDecaySingle, gated, gatedGradient,
-	expSingle, expSingleWithin, tanhRatio, tanhSlope, normalize, normGradient, positive)
+var macros = byName(exp2, exp2Powers, geluExponent, normalTail, decay, quickDecay,
+	expSingle, expSingleWithin, tanhRatio, normalize, normGradient, positive)
 
 func byName(listings ...string) map[string]string {
 	named := map[string]string{}
@@ -45,18 +45,27 @@ func expand(macro string, arguments []string) string {
 // run writes the instructions of a listing for the current vector. A line has an instruction of the
 // processor, one of those below, or a macro; see operand for what it may name.
 func (b *builder) run(listing string) {
-	for line := range strings.Lines(listing) {
-		if x := words(line); len(x) > 0 {
-			b.instruction(x[0], x[1:])
-		}
+	for _, x := range flat(listing) {
+		b.instruction(x[0], x[1:])
 	}
 }
 
-func (b *builder) instruction(name string, x []string) {
-	if macro, ok := macros[name]; ok {
-		b.run(expand(macro, x))
-		return
+// flat returns the lines of a listing with those of macros in their places.
+func flat(listing string) (lines [][]string) {
+	for line := range strings.Lines(listing) {
+		x := words(line)
+		switch {
+		case len(x) == 0:
+		case macros[x[0]] != "":
+			lines = append(lines, flat(expand(macros[x[0]], x[1:]))...)
+		default:
+			lines = append(lines, x)
+		}
 	}
+	return lines
+}
+
+func (b *builder) instruction(name string, x []string) {
 	slice := ""
 	switch {
 	case name == "load" || name == "loadOr":

@@ -7,4 +7,6 @@ package main
 
 import "github.com/residua-go/residua/graph/kernel/internal/asm"
 
-func main() { asm.Main(generate) }
+func main() {
+	asm.Main(func() (asm.Files, error) { return generate("internal/formula") })
+}

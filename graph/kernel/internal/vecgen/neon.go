@@ -9,12 +9,12 @@ import (
 )
 
 // Listings are in AVX's instructions; this file writes each for NEON, with the same bits in every
-// lane. General registers: R0 to R5 point to the current vectors, R6 is the number of elements
-// left, R7 and R8 are scratch, R9 points to the row and R10 counts those left.
+// lane. General registers: R0 to R5 and R11 to R13 point to the current vectors, R6 is the number
+// of elements left, R7 and R8 are scratch, R9 points to the row and R10 counts those left.
 //
 // NEON multiplies and adds into the addend alone. Where AVX replaces a factor, the sum is taken in
 // a free register, which then is the factor's.
-var neonPointers = []string{"R0", "R1", "R2", "R3", "R4", "R5"}
+var neonPointers = []string{"R0", "R1", "R2", "R3", "R4", "R5", "R11", "R12", "R13"}
 
 // neonFree is the register that is free at the beginning of the work on a vector.
 const neonFree = "V31"
@@ -78,10 +78,10 @@ func (b *builder) neon(name string, x ...string) {
 	switch name[:len(name)-2] {
 	case "VMAX":
 		b.Neon("FCMGT", lanes, x[0], x[1], b.free)
-		b.choose(x[0], x[1], to)
+		b.pick(x[0], x[1], to)
 	case "VMIN":
 		b.Neon("FCMGT", lanes, x[1], x[0], b.free)
-		b.choose(x[0], x[1], to)
+		b.pick(x[0], x[1], to)
 	case "VFMSUB231":
 		b.Neon("FNEG", lanes, to, to)
 		b.Neon("VFMLA", lanes, x...)
@@ -108,15 +108,15 @@ func (b *builder) neonFused(before, fused, lanes string, x []string) {
 	b.moveTo(x[2])
 }
 
-func choice(condition bool, yes, no string) string {
+func choose[V any](condition bool, yes, no V) V {
 	if condition {
 		return yes
 	}
 	return no
 }
 
-// choose writes the lanes of yes where the free register has ones, elsewhere those of no.
-func (b *builder) choose(no, yes, to string) {
+// pick writes the lanes of yes where the free register has ones, elsewhere those of no.
+func (b *builder) pick(no, yes, to string) {
 	switch to {
 	case no:
 		b.Neon("VBIT", asm.Bytes, b.free, yes, to)

@@ -40,6 +40,9 @@ type routine struct {
 	rowFields string // names of the numbers that each row has in its scoreRow, if the routine handles a list of rows
 	clears    bool   // whether it clears what follows each row
 
+	formula *formula // what the routine was made from, if from a formula
+	given   []string // then what its numbers are in Go, in terms of the formula's
+
 	start string           // sets the kept registers that are no result's
 	work  string           // handles one vector
 	build func(b *builder) // handles one vector, if the instruction sets differ by more than names
@@ -53,11 +56,17 @@ type parsed struct {
 	scratchNames, keptNames, constantNames []string
 }
 
-// routines lists all routines.
-func routines() []*parsed {
+// routines lists all routines; those of formulas come last.
+func routines(formulas []*formula) []*parsed {
 	var list []*parsed
-	for _, group := range [][]routine{geluRoutines, geluExactRoutines, normRoutines, softmaxRoutines, adamWRoutines, elementwiseRoutines, sigmoidRoutines,
-		gatedSingleRoutines, sinkhornRoutines(), tanhRoutines} {
+	var lowered []routine
+	for _, f := range formulas {
+		for _, variant := range f.variants() {
+			lowered = append(lowered, variant.lower())
+		}
+	}
+	for _, group := range [][]routine{geluRoutines, geluExactRoutines, normRoutines, softmaxRoutines, adamWRoutines, elementwiseRoutines,
+		sinkhornRoutines(), lowered} {
 		for _, r := range group {
 			list = append(list, parse(r))
 		}
