@@ -28,11 +28,18 @@ func (b *Builder) Formula(f *kernel.Formula, inputs gorgonia.Nodes, numbers ...f
 	if len(numbers) > 0 {
 		k.name += strings.NewReplacer("[", "(", "]", ")").Replace(fmt.Sprint(numbers))
 	}
+	nodes := make(gorgonia.Nodes, len(f.Results))
 	if err := k.check(len(inputs)); err != nil {
 		b.Fail(errors.WithMessage(err, "graph: "+k.name))
-		return make(gorgonia.Nodes, len(f.Results))
+		return nodes
 	}
-	return b.formula(k, k.primitive(), inputs)
+	if nodes[0] = b.Apply(k.primitive(), inputs...); nodes[0] == nil {
+		return nodes
+	}
+	for i := 1; i < len(nodes); i++ {
+		nodes[i] = k.secondary(b, i, nodes[0], inputs)
+	}
+	return nodes
 }
 
 // check returns an error for a formula that cannot be run or differentiated.
@@ -43,23 +50,45 @@ func (k formula) check(inputs int) error {
 	if inputs != len(k.Inputs) || len(k.numbers) != k.Numbers {
 		return errors.Errorf("want %d inputs and %d numbers, got %d and %d", len(k.Inputs), k.Numbers, inputs, len(k.numbers))
 	}
-	for i, gradient := range k.Gradients {
-		if gradient == nil {
-			continue
-		}
-		g := gradient()
-		for _, a := range g.Inputs {
-			if !a.Addend && a.Name != "d"+k.Results[i].Name && a.Name != k.Results[0].Name && !k.reads(a.Name) {
-				return errors.Errorf("%s: want inputs named after its own or d%s, got %s", g.Name, k.Results[i].Name, a.Name)
-			}
-		}
-		for _, a := range g.Results {
-			if name, ok := strings.CutPrefix(a.Name, "d"); !ok || !k.reads(name) && name != k.Results[0].Name {
-				return errors.Errorf("%s: want results named d and an input, got %s", g.Name, a.Name)
+	for i := range k.Gradients {
+		if g := k.gradient(i); g != nil {
+			if err := k.checkGradient(i, g); err != nil {
+				return errors.WithMessage(err, g.Name)
 			}
 		}
 	}
 	return nil
+}
+
+// checkGradient returns an error unless each array of the gradient of result i is named after one
+// of the formula's.
+func (k formula) checkGradient(i int, g *kernel.Formula) error {
+	if g.Numbers != k.Numbers {
+		return errors.Errorf("want the formula's %d numbers, got %d", k.Numbers, g.Numbers)
+	}
+	for j, a := range g.Inputs {
+		switch known := a.Name == "d"+k.Results[i].Name || a.Name == k.Results[0].Name || k.reads(a.Name); {
+		case a.Addend && j < len(g.Inputs)-1:
+			return errors.Errorf("want the addend %s as the last input, got number %d of %d", a.Name, j+1, len(g.Inputs))
+		case !a.Addend && !known:
+			return errors.Errorf("want inputs named after the formula's or d%s, got %s", k.Results[i].Name, a.Name)
+		}
+	}
+	for _, a := range g.Results {
+		name, ok := strings.CutPrefix(a.Name, "d")
+		if !ok || !k.reads(name) && (i == 0 || name != k.Results[0].Name) {
+			return errors.Errorf("want results named d and an input of the formula, got %s", a.Name)
+		}
+	}
+	return nil
+}
+
+// gradient returns the gradient of result i, nil if there is none.
+func (k formula) gradient(i int) *kernel.Formula {
+	if i >= len(k.Gradients) || k.Gradients[i] == nil {
+		return nil
+	}
+	return k.Gradients[i]()
 }
 
 // reads tells whether an input has a name.
@@ -67,34 +96,25 @@ func (k formula) reads(name string) bool { return slices.Contains(k.inputNames()
 
 // primitive returns k as a Primitive that can be computed again, if its gradients do not read it.
 func (k formula) primitive() Primitive {
-	if len(k.Results) == 1 && k.Gradients != nil {
-		read := func(a kernel.FormulaArray) bool { return a.Name == k.Results[0].Name }
-		if !slices.ContainsFunc(k.Gradients[0]().Inputs, read) {
-			return formulaAgain{k}
-		}
+	g := k.gradient(0)
+	if g == nil || len(k.Results) > 1 || slices.ContainsFunc(g.Inputs, hasName(k.Results[0].Name)) {
+		return k
 	}
-	return k
+	return formulaAgain{k}
 }
 
-// formula makes a node of p, which runs k, and those of its secondaries.
-func (b *Builder) formula(k formula, p Primitive, inputs gorgonia.Nodes) gorgonia.Nodes {
-	nodes := make(gorgonia.Nodes, len(k.Results))
-	if nodes[0] = b.Apply(p, inputs...); nodes[0] == nil {
-		return nodes
-	}
-	for i := 1; i < len(nodes); i++ {
-		nodes[i] = k.secondary(b, i, nodes[0], inputs)
-	}
-	return nodes
+// hasName returns a condition on an array's name.
+func hasName(name string) func(a kernel.FormulaArray) bool {
+	return func(a kernel.FormulaArray) bool { return a.Name == name }
 }
 
-// secondary makes the node of result i. It reads the first result and the inputs of which it has a
-// gradient.
+// secondary makes the node of result i. It reads the first result and the inputs that its gradient
+// reads, or is with respect to.
 func (k formula) secondary(b *Builder, i int, primary *gorgonia.Node, inputs gorgonia.Nodes) *gorgonia.Node {
 	s := formulaSecondary{of: k, result: i, names: []string{k.Results[0].Name}}
 	var others gorgonia.Nodes
 	for j, a := range k.Inputs {
-		if k.differentiates(i, a.Name) {
+		if g := k.gradient(i); k.differentiates(i, a.Name) || g != nil && slices.ContainsFunc(g.Inputs, hasName(a.Name)) {
 			s.names, others = append(s.names, a.Name), append(others, inputs[j])
 		}
 	}
@@ -103,8 +123,8 @@ func (k formula) secondary(b *Builder, i int, primary *gorgonia.Node, inputs gor
 
 // differentiates tells whether result i has a gradient with respect to an array.
 func (k formula) differentiates(i int, name string) bool {
-	return i < len(k.Gradients) && k.Gradients[i] != nil &&
-		slices.ContainsFunc(k.Gradients[i]().Results, func(a kernel.FormulaArray) bool { return a.Name == "d"+name })
+	g := k.gradient(i)
+	return g != nil && slices.ContainsFunc(g.Results, hasName("d"+name))
 }
 
 func (k formula) String() string { return k.name }
@@ -158,7 +178,7 @@ func (k formula) inputNames() (names []string) {
 // differentiate makes the gradients of a node that computes result i from inputs with the given
 // names. A gradient's node is named after the input: GradGate of SwiGLU.
 func (k formula) differentiate(d *Derivative, i int, names []string) {
-	g := formula{Formula: k.Gradients[i](), numbers: k.numbers}
+	g := formula{Formula: k.gradient(i), numbers: k.numbers}
 	of := k.name
 	if i > 0 {
 		of += "'s " + k.Results[i].Name
@@ -244,8 +264,8 @@ func (k formulaAgain) Again(b *Builder, inputs gorgonia.Nodes) *gorgonia.Node {
 	return b.Apply(k, inputs...)
 }
 
-// formulaSecondary is a result of a formula but the first. Inputs: the first result, and those in
-// which it is differentiated.
+// formulaSecondary is a later result of a formula. Inputs: the first result, and those of the
+// formula that secondary lists.
 type formulaSecondary struct {
 	MadeByPrimary
 	of     formula

@@ -83,8 +83,11 @@ func TestFormulaErrors(t *testing.T) {
 		"graph: Difference(2): want 2 inputs and 1 numbers, got 1 and 1":                          {difference(), 1, []float64{2}},
 		"graph: Difference: want 2 inputs and 1 numbers, got 2 and 0":                             {difference(), 2, nil},
 		"graph: Difference(2): want a formula with results and functions for float32 and float64": {change(func(k *kernel.Formula) { k.Double = nil }), 2, []float64{2}},
-		"graph: Difference(2): G: want inputs named after its own or dy, got w":                   {gradient(&kernel.Formula{Name: "G", Inputs: arrays("dy", "w"), Results: arrays("dx")}), 2, []float64{2}},
-		"graph: Difference(2): G: want results named d and an input, got dw":                      {gradient(&kernel.Formula{Name: "G", Inputs: arrays("dy"), Results: arrays("dw")}), 2, []float64{2}},
+		"graph: Difference(2): G: want inputs named after the formula's or dy, got w":             {gradient(&kernel.Formula{Name: "G", Numbers: 1, Inputs: arrays("dy", "w"), Results: arrays("dx")}), 2, []float64{2}},
+		"graph: Difference(2): G: want results named d and an input of the formula, got dw":       {gradient(&kernel.Formula{Name: "G", Numbers: 1, Inputs: arrays("dy"), Results: arrays("dw")}), 2, []float64{2}},
+		"graph: Difference(2): G: want the formula's 1 numbers, got 0":                            {gradient(&kernel.Formula{Name: "G", Inputs: arrays("dy"), Results: arrays("dx")}), 2, []float64{2}},
+		"graph: Difference(2): G: want results named d and an input of the formula, got dy":       {gradient(&kernel.Formula{Name: "G", Numbers: 1, Inputs: arrays("dy"), Results: arrays("dy")}), 2, []float64{2}},
+		"graph: Difference(2): G: want the addend z as the last input, got number 1 of 2":         {gradient(&kernel.Formula{Name: "G", Numbers: 1, Inputs: []kernel.FormulaArray{{Name: "z", Addend: true}, {Name: "dy"}}, Results: arrays("dx")}), 2, []float64{2}},
 		"graph: Difference(2): z: want shape (2, 3) as x, got (3)":                                {difference(), 3, []float64{2}},
 	} {
 		b := graph.On(gorgonia.NewGraph(), graph.Options{})

@@ -6,8 +6,9 @@ type Formula struct {
 	Kernel          string // name of its CUDA kernels, without the type of activations
 	Results, Inputs []FormulaArray
 	Numbers         int
-	Entries         int // that a thread of those takes
-	// Gradients has the gradient of each result, nil where there is none.
+	Entries         int // per CUDA thread: 4, else 8
+	// Gradients has the gradient of each result, nil where there is none. Its numbers are the
+	// formula's; its arrays are named after the formula's, with d before a gradient's name.
 	Gradients []func() *Formula
 
 	Single ElementFunc[float32]

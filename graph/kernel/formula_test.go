@@ -80,7 +80,7 @@ func testFormula[T Float](t *testing.T, f *Formula, function ElementFunc[T], on 
 	for i := range want {
 		for j, w := range want[i] {
 			scale := max(1, math.Abs(w))
-			if f.Inputs[last].Addend { // what it is added to is rounded before
+			if f.Inputs[last].Addend { // the other summand is rounded first
 				scale = max(scale, math.Abs(float64(in[last][j])))
 			}
 			require.InDelta(t, w, float64(got[i][j]), tolerance*scale, "%s, element %d", f.Results[i].Name, j)
@@ -98,6 +98,9 @@ func testFormula[T Float](t *testing.T, f *Formula, function ElementFunc[T], on 
 		out[0] = same[i]
 		run(nil, out, same)
 		require.Equal(t, got, out, "%s replaces %s", f.Results[0].Name, f.Inputs[i].Name)
+		same[i] = slices.Clone(x)
+		run(nil, same[i:i+1], same)
+		require.Equal(t, got[0], same[i], "%s alone replaces %s", f.Results[0].Name, f.Inputs[i].Name)
 	}
 	for choice := range 1 << (len(got) - 1) {
 		out, wanted := results(), slices.Clone(got)

@@ -16,7 +16,8 @@ func addToPortable[T Float](sumRow, xRow []T) {
 
 func setSumPortable[T Float](sumRow, xRow, yRow []T) {
 	n := len(sumRow)
-	xRow, yRow = xRow[:n], yRow[:n]
+	xRow = xRow[:n]
+	yRow = yRow[:n]
 	for i := range n {
 		x, y := xRow[i], yRow[i]
 
@@ -36,7 +37,10 @@ func addMultiplePortable[T Float](sumRow, xRow []T, factor T) {
 
 func addThreeMultiplesPortable[T Float](sumRow, wRow, xRow, yRow, zRow []T, first T, second T, third T) {
 	n := len(sumRow)
-	wRow, xRow, yRow, zRow = wRow[:n], xRow[:n], yRow[:n], zRow[:n]
+	wRow = wRow[:n]
+	xRow = xRow[:n]
+	yRow = yRow[:n]
+	zRow = zRow[:n]
 	for i := range n {
 		w, x, y, z := wRow[i], xRow[i], yRow[i], zRow[i]
 
@@ -46,7 +50,12 @@ func addThreeMultiplesPortable[T Float](sumRow, wRow, xRow, yRow, zRow []T, firs
 
 func lstmCellPortable[T Float](cellRow, hiddenRow, stateRow, inputGateRow, forgetGateRow, candidateRow, outputGateRow []T) {
 	n := len(cellRow)
-	hiddenRow, stateRow, inputGateRow, forgetGateRow, candidateRow, outputGateRow = hiddenRow[:n], stateRow[:n], inputGateRow[:n], forgetGateRow[:n], candidateRow[:n], outputGateRow[:n]
+	hiddenRow = hiddenRow[:n]
+	stateRow = stateRow[:n]
+	inputGateRow = inputGateRow[:n]
+	forgetGateRow = forgetGateRow[:n]
+	candidateRow = candidateRow[:n]
+	outputGateRow = outputGateRow[:n]
 	limit := sigmoidLimit[T]()
 	for i := range n {
 		state, inputGate, forgetGate, candidate, outputGate := float64(stateRow[i]), float64(inputGateRow[i]), float64(forgetGateRow[i]), float64(candidateRow[i]), float64(outputGateRow[i])
@@ -74,7 +83,14 @@ func LSTMCellFormula() *Formula {
 
 func lstmCellGradientPortable[T Float](dstateRow, dinputGateRow, dforgetGateRow, dcandidateRow, dcellRow, stateRow, inputGateRow, forgetGateRow, candidateRow []T) {
 	n := len(dstateRow)
-	dinputGateRow, dforgetGateRow, dcandidateRow, dcellRow, stateRow, inputGateRow, forgetGateRow, candidateRow = dinputGateRow[:n], dforgetGateRow[:n], dcandidateRow[:n], dcellRow[:n], stateRow[:n], inputGateRow[:n], forgetGateRow[:n], candidateRow[:n]
+	dinputGateRow = dinputGateRow[:n]
+	dforgetGateRow = dforgetGateRow[:n]
+	dcandidateRow = dcandidateRow[:n]
+	dcellRow = dcellRow[:n]
+	stateRow = stateRow[:n]
+	inputGateRow = inputGateRow[:n]
+	forgetGateRow = forgetGateRow[:n]
+	candidateRow = candidateRow[:n]
 	limit := sigmoidLimit[T]()
 	for i := range n {
 		dcell, state, inputGate, forgetGate, candidate := float64(dcellRow[i]), float64(stateRow[i]), float64(inputGateRow[i]), float64(forgetGateRow[i]), float64(candidateRow[i])
@@ -108,7 +124,11 @@ func LSTMCellGradientFormula() *Formula {
 
 func lstmCellHiddenGradientPortable[T Float](dcellRow, doutputGateRow, dhiddenRow, cellRow, outputGateRow, addendRow []T) {
 	n := len(dcellRow)
-	doutputGateRow, dhiddenRow, cellRow, outputGateRow, addendRow = doutputGateRow[:n], dhiddenRow[:n], cellRow[:n], outputGateRow[:n], addendRow[:n]
+	doutputGateRow = doutputGateRow[:n]
+	dhiddenRow = dhiddenRow[:n]
+	cellRow = cellRow[:n]
+	outputGateRow = outputGateRow[:n]
+	addendRow = addendRow[:n]
 	limit := sigmoidLimit[T]()
 	for i := range n {
 		dhidden, cell, outputGate, addend := float64(dhiddenRow[i]), float64(cellRow[i]), float64(outputGateRow[i]), float64(addendRow[i])
@@ -123,7 +143,10 @@ func lstmCellHiddenGradientPortable[T Float](dcellRow, doutputGateRow, dhiddenRo
 
 func lstmCellHiddenGradientAlonePortable[T Float](dcellRow, doutputGateRow, dhiddenRow, cellRow, outputGateRow []T) {
 	n := len(dcellRow)
-	doutputGateRow, dhiddenRow, cellRow, outputGateRow = doutputGateRow[:n], dhiddenRow[:n], cellRow[:n], outputGateRow[:n]
+	doutputGateRow = doutputGateRow[:n]
+	dhiddenRow = dhiddenRow[:n]
+	cellRow = cellRow[:n]
+	outputGateRow = outputGateRow[:n]
 	limit := sigmoidLimit[T]()
 	for i := range n {
 		dhidden, cell, outputGate := float64(dhiddenRow[i]), float64(cellRow[i]), float64(outputGateRow[i])
@@ -151,7 +174,8 @@ func LSTMCellHiddenGradientFormula() *Formula {
 
 func multiplyPortable[T Float](zRow, xRow, yRow []T) {
 	n := len(zRow)
-	xRow, yRow = xRow[:n], yRow[:n]
+	xRow = xRow[:n]
+	yRow = yRow[:n]
 	for i := range n {
 		x, y := xRow[i], yRow[i]
 
@@ -175,7 +199,10 @@ func MultiplyFormula() *Formula {
 
 func multiplyGradientPortable[T Float](dxRow, dyRow, dzRow, xRow, yRow []T) {
 	n := len(dxRow)
-	dyRow, dzRow, xRow, yRow = dyRow[:n], dzRow[:n], xRow[:n], yRow[:n]
+	dyRow = dyRow[:n]
+	dzRow = dzRow[:n]
+	xRow = xRow[:n]
+	yRow = yRow[:n]
 	for i := range n {
 		dz, x, y := dzRow[i], xRow[i], yRow[i]
 
@@ -199,7 +226,8 @@ func MultiplyGradientFormula() *Formula {
 
 func addProductsPortable[T Float](sumRow, xRow, yRow []T) {
 	n := len(sumRow)
-	xRow, yRow = xRow[:n], yRow[:n]
+	xRow = xRow[:n]
+	yRow = yRow[:n]
 	for i := range n {
 		x, y := xRow[i], yRow[i]
 
@@ -234,7 +262,8 @@ func SigmoidFormula() *Formula {
 
 func sigmoidGradientPortable[T Float](dxRow, dyRow, yRow []T) {
 	n := len(dxRow)
-	dyRow, yRow = dyRow[:n], yRow[:n]
+	dyRow = dyRow[:n]
+	yRow = yRow[:n]
 	for i := range n {
 		dy, y := float64(dyRow[i]), float64(yRow[i])
 
@@ -257,7 +286,9 @@ func SigmoidGradientFormula() *Formula {
 
 func gatedPortable[T Float](yRow, gateRow, valueRow, addendRow []T) {
 	n := len(yRow)
-	gateRow, valueRow, addendRow = gateRow[:n], valueRow[:n], addendRow[:n]
+	gateRow = gateRow[:n]
+	valueRow = valueRow[:n]
+	addendRow = addendRow[:n]
 	limit := sigmoidLimit[T]()
 	for i := range n {
 		gate, value, addend := float64(gateRow[i]), float64(valueRow[i]), float64(addendRow[i])
@@ -268,7 +299,8 @@ func gatedPortable[T Float](yRow, gateRow, valueRow, addendRow []T) {
 
 func gatedAlonePortable[T Float](yRow, gateRow, valueRow []T) {
 	n := len(yRow)
-	gateRow, valueRow = gateRow[:n], valueRow[:n]
+	gateRow = gateRow[:n]
+	valueRow = valueRow[:n]
 	limit := sigmoidLimit[T]()
 	for i := range n {
 		gate, value := float64(gateRow[i]), float64(valueRow[i])
@@ -279,7 +311,11 @@ func gatedAlonePortable[T Float](yRow, gateRow, valueRow []T) {
 
 func gatedGradientPortable[T Float](dvalueRow, dgateRow, dyRow, gateRow, valueRow, addendRow []T) {
 	n := len(dvalueRow)
-	dgateRow, dyRow, gateRow, valueRow, addendRow = dgateRow[:n], dyRow[:n], gateRow[:n], valueRow[:n], addendRow[:n]
+	dgateRow = dgateRow[:n]
+	dyRow = dyRow[:n]
+	gateRow = gateRow[:n]
+	valueRow = valueRow[:n]
+	addendRow = addendRow[:n]
 	limit := sigmoidLimit[T]()
 	for i := range n {
 		dy, gate, value, addend := float64(dyRow[i]), float64(gateRow[i]), float64(valueRow[i]), float64(addendRow[i])
@@ -294,7 +330,10 @@ func gatedGradientPortable[T Float](dvalueRow, dgateRow, dyRow, gateRow, valueRo
 
 func gatedGradientAlonePortable[T Float](dvalueRow, dgateRow, dyRow, gateRow, valueRow []T) {
 	n := len(dvalueRow)
-	dgateRow, dyRow, gateRow, valueRow = dgateRow[:n], dyRow[:n], gateRow[:n], valueRow[:n]
+	dgateRow = dgateRow[:n]
+	dyRow = dyRow[:n]
+	gateRow = gateRow[:n]
+	valueRow = valueRow[:n]
 	limit := sigmoidLimit[T]()
 	for i := range n {
 		dy, gate, value := float64(dyRow[i]), float64(gateRow[i]), float64(valueRow[i])
@@ -309,7 +348,9 @@ func gatedGradientAlonePortable[T Float](dvalueRow, dgateRow, dyRow, gateRow, va
 
 func gatedQuickPortable[T Float](yRow, gateRow, valueRow, addendRow []T) {
 	n := len(yRow)
-	gateRow, valueRow, addendRow = gateRow[:n], valueRow[:n], addendRow[:n]
+	gateRow = gateRow[:n]
+	valueRow = valueRow[:n]
+	addendRow = addendRow[:n]
 	limit := sigmoidLimit[T]()
 	for i := range n {
 		gate, value, addend := float64(gateRow[i]), float64(valueRow[i]), float64(addendRow[i])
@@ -320,7 +361,8 @@ func gatedQuickPortable[T Float](yRow, gateRow, valueRow, addendRow []T) {
 
 func gatedQuickAlonePortable[T Float](yRow, gateRow, valueRow []T) {
 	n := len(yRow)
-	gateRow, valueRow = gateRow[:n], valueRow[:n]
+	gateRow = gateRow[:n]
+	valueRow = valueRow[:n]
 	limit := sigmoidLimit[T]()
 	for i := range n {
 		gate, value := float64(gateRow[i]), float64(valueRow[i])
@@ -331,7 +373,10 @@ func gatedQuickAlonePortable[T Float](yRow, gateRow, valueRow []T) {
 
 func gatedQuickGradientPortable[T Float](dgateRow, dvalueRow, dyRow, gateRow, valueRow []T) {
 	n := len(dgateRow)
-	dvalueRow, dyRow, gateRow, valueRow = dvalueRow[:n], dyRow[:n], gateRow[:n], valueRow[:n]
+	dvalueRow = dvalueRow[:n]
+	dyRow = dyRow[:n]
+	gateRow = gateRow[:n]
+	valueRow = valueRow[:n]
 	limit := sigmoidLimit[T]()
 	for i := range n {
 		dy, gate, value := float64(dyRow[i]), float64(gateRow[i]), float64(valueRow[i])
@@ -371,7 +416,8 @@ func SoftCapFormula() *Formula {
 
 func softCapGradientPortable[T Float](dxRow, dyRow, yRow []T, c float64) {
 	n := len(dxRow)
-	dyRow, yRow = dyRow[:n], yRow[:n]
+	dyRow = dyRow[:n]
+	yRow = yRow[:n]
 	for i := range n {
 		dy, y := float64(dyRow[i]), float64(yRow[i])
 		ratio := y / c
@@ -396,7 +442,8 @@ func SoftCapGradientFormula() *Formula {
 
 func softCapSlopePortable[T Float](yRow, slopeRow, xRow []T, c float64) {
 	n := len(yRow)
-	slopeRow, xRow = slopeRow[:n], xRow[:n]
+	slopeRow = slopeRow[:n]
+	xRow = xRow[:n]
 	for i := range n {
 		x := float64(xRow[i])
 		tanh, slope := tanhSlope(x / c)
@@ -408,7 +455,8 @@ func softCapSlopePortable[T Float](yRow, slopeRow, xRow []T, c float64) {
 
 func swiGLUPortable[T Float](yRow, gateRow, valueRow []T) {
 	n := len(yRow)
-	gateRow, valueRow = gateRow[:n], valueRow[:n]
+	gateRow = gateRow[:n]
+	valueRow = valueRow[:n]
 	limit := sigmoidLimit[T]()
 	for i := range n {
 		gate, value := float64(gateRow[i]), float64(valueRow[i])
@@ -433,7 +481,10 @@ func SwiGLUFormula() *Formula {
 
 func swiGLUGradientPortable[T Float](dgateRow, dvalueRow, dyRow, gateRow, valueRow []T) {
 	n := len(dgateRow)
-	dvalueRow, dyRow, gateRow, valueRow = dvalueRow[:n], dyRow[:n], gateRow[:n], valueRow[:n]
+	dvalueRow = dvalueRow[:n]
+	dyRow = dyRow[:n]
+	gateRow = gateRow[:n]
+	valueRow = valueRow[:n]
 	limit := sigmoidLimit[T]()
 	for i := range n {
 		dy, gate, value := float64(dyRow[i]), float64(gateRow[i]), float64(valueRow[i])
@@ -463,7 +514,9 @@ func SwiGLUGradientFormula() *Formula {
 
 func tanhGatesPortable[T Float](cRow, zRow, scaleRow, fixedRow []T, tau float64) {
 	n := len(cRow)
-	zRow, scaleRow, fixedRow = zRow[:n], scaleRow[:n], fixedRow[:n]
+	zRow = zRow[:n]
+	scaleRow = scaleRow[:n]
+	fixedRow = fixedRow[:n]
 	for i := range n {
 		z, scale, fixed := zRow[i], scaleRow[i], fixedRow[i]
 
@@ -473,7 +526,10 @@ func tanhGatesPortable[T Float](cRow, zRow, scaleRow, fixedRow []T, tau float64)
 
 func tanhGatesGradientPortable[T Float](dzRow, dscaleRow, dcRow, zRow, scaleRow []T, tau float64) {
 	n := len(dzRow)
-	dscaleRow, dcRow, zRow, scaleRow = dscaleRow[:n], dcRow[:n], zRow[:n], scaleRow[:n]
+	dscaleRow = dscaleRow[:n]
+	dcRow = dcRow[:n]
+	zRow = zRow[:n]
+	scaleRow = scaleRow[:n]
 	for i := range n {
 		dc, z, scale := dcRow[i], zRow[i], scaleRow[i]
 		tanh, below, above := tanhParts(T(tau) * z)

@@ -33,7 +33,9 @@ func (k topK) Infer(in []graph.Signature) (graph.Signature, error) {
 
 func (topK) InPlace(int) bool { return true }
 
-func (topK) VJP(d *graph.Derivative) { d.Set(0, d.Builder().Formula(kernel.WherePositiveFormula(), gorgonia.Nodes{d.Gradient(), d.Output()})[0]) }
+func (topK) VJP(d *graph.Derivative) {
+	d.Set(0, d.Builder().Formula(kernel.WherePositiveFormula(), gorgonia.Nodes{d.Gradient(), d.Output()})[0])
+}
 
 func (k topK) Run(c *graph.Call) { graph.Dispatch(c, k, runTopK, runTopK) }
 

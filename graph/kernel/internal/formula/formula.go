@@ -2,18 +2,18 @@
 // the entries' values. graph/kernel/internal/vecgen reads their source and writes what runs them:
 // loops in Go, assembly for each kind of processor's vectors, and CUDA C.
 //
-// A formula is a function with named results, whose body consists of assignments and one return. It
-// may use numbers, + - * /, max and min with a constant, and the functions of functions.go. As in
-// Go, a product and a sum may be computed with one rounding; float64(x*y) prevents that. Loops and
-// vectors compute in float64 and round the results once, a GPU computes in float32. If the first
-// parameter is a Single, loops compute in the arrays' type, and vectors in float32, or in float64
-// if the formula calls a function.
+// A formula is a function with named results; its body has assignments and one return. It may use
+// constants, + - * /, max and min of a value and a constant, and the functions of functions.go.
+// Loops and vectors compute in float64 and round the results once; a GPU computes in float32. If
+// the first parameter is a Single, loops compute in the arrays' type, and vectors in float32, or in
+// float64 if the formula calls a function. Vectors compute in float32 after QuickDecay, too. A
+// product and a sum may be computed with one rounding; on a CPU, float64(x*y) prevents that.
 //
-// The gradient of result y of a formula F is the formula FGradient, or FYGradient for a result but
-// the first. Its parameters are dy, the gradient that arrives at y, and any of F's parameters and
-// results; it returns dx, the gradient of F's parameter x, for each x that has one. A formula with
-// the comment //residua:rows is no op: kernels call its functions for rows on the CPU. With
-// //residua:functions it also has a function for CUDA's kernels.
+// FGradient differentiates F's first result, FYGradient a later result y. Its parameters are dy,
+// the gradient that arrives at y, any of F's parameters and the first result, by their names, and
+// all of F's numbers; it returns dx, the gradient of F's parameter x, for each x that has one. With
+// the comment //residua:rows a formula is no op: kernels call its functions for rows on the CPU.
+// With //residua:functions it also has a function for CUDA's kernels.
 package formula
 
 // Types of parameters and results. All are float64, so that a formula is ordinary Go.

@@ -2,8 +2,8 @@ package formula
 
 import "math"
 
-// DecayLimit bounds the argument of Decay: beyond it, exp(-x) or its inverse is 0 to the last place
-// of the type that an op's arrays have. Here it is float64's limit; float32's is 104.
+// DecayLimit bounds the argument of Decay: beyond it, sigmoid(x) is 0 or 1 to the last place
+// of the arrays' type. Here it is float64's limit; float32's is 104.
 const DecayLimit = 700
 
 // Decay returns exp(-x), with x limited to [-DecayLimit, DecayLimit]: sigmoid(x) is 1/(1 +
@@ -22,12 +22,12 @@ func TanhSlope(x float64) (tanh, slope float64) {
 	return tanh, 1 - tanh*tanh
 }
 
-// TanhParts returns tanh(x), 1 - tanh(x) and 1 + tanh(x), the last two in vectors to their last
-// places.
+// TanhParts returns tanh(x), 1 - tanh(x) and 1 + tanh(x). Vectors compute the last two without
+// cancellation.
 func TanhParts(x float64) (tanh, below, above float64) {
 	tanh = math.Tanh(x)
 	return tanh, 1 - tanh, 1 + tanh
 }
 
-// Round rounds to the type of an op's arrays. Here that is float64.
+// Round rounds to the arrays' type, which is float64 here. A GPU does not round.
 func Round(x float64) float64 { return x }

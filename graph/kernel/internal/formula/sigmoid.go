@@ -13,8 +13,8 @@ func Gated(gate, value float64, addend Addend) (y float64) {
 	return value/(1+Decay(gate)) + addend
 }
 
-// GatedGradient computes dvalue = dy sigmoid(gate) + addend, of which the product is rounded first
-// as in a pass of its own, and dgate = dy value sigmoid'(gate).
+// GatedGradient computes dvalue = dy sigmoid(gate) + addend, rounding the product before the sum,
+// and dgate = dy value sigmoid'(gate).
 //
 //residua:rows
 func GatedGradient(dy, gate, value float64, addend Addend) (dvalue, dgate float64) {

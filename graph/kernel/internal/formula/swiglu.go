@@ -13,7 +13,7 @@ func SwiGLUGradient(dy, gate, value float64) (dgate, dvalue float64) {
 	open := 1 / (1 + decay)
 	x := max(gate, -DecayLimit)
 	through := dy * open
-	// Beyond the limit, 1 - s is not small enough to give 0 for infinities.
+	// Without the limit, x = +Inf times a small 1 - s would be infinite.
 	slope := through * (1 + min(x, DecayLimit)*(decay*open)) * value
 	return slope, through * x
 }

@@ -45,7 +45,7 @@ func (r *parsed) header() string {
 		types = "[T Float]"
 	}
 	if r.formula != nil {
-		return "func " + r.function + types + r.formula.arguments("p path")
+		return "func " + r.function + types + r.formula.arguments("", "p path")
 	}
 	if !r.rows() {
 		return "func " + r.function + types + strings.Replace(strings.TrimPrefix(r.signature, r.name), "(", "(p path, ", 1)
@@ -64,8 +64,7 @@ func (r *parsed) header() string {
 func (r *parsed) declare(b *builder, sets []asm.ISA) {
 	b.Line("\n// %s computes %s\n%s {", r.function, r.doc, r.header())
 	if f := r.formula; f != nil && f.addend() != "" {
-		alone := slices.DeleteFunc(f.names(), func(name string) bool { return name == f.addend() })
-		b.Line("if %s == nil {\n%sAlone(%s)\nreturn\n}", f.addend(), f.function(), joined(append([]string{"p"}, alone...)))
+		b.Line("if %s == nil {\n%sAlone(%s)\nreturn\n}", f.addend(), f.function(), joined(append([]string{"p"}, f.alone()...)))
 	}
 	if r.rows() {
 		b.Line("n := len(rows)\nif n == 0 {\nreturn\n}")
@@ -154,8 +153,7 @@ func (r *parsed) declareAbsent(b *builder) {
 		body = r.returned(body)
 	}
 	if f := r.formula; f != nil && f.addend() != "" {
-		alone := slices.DeleteFunc(f.names(), func(name string) bool { return name == f.addend() })
-		body = fmt.Sprintf("if %s == nil {\n%sAlonePortable(%s)\nreturn\n}\n", f.addend(), f.function(), joined(alone)) + body
+		body = fmt.Sprintf("if %s == nil {\n%sAlonePortable(%s)\nreturn\n}\n", f.addend(), f.function(), joined(f.alone())) + body
 	}
 	b.Line("\n%s { %s }", r.header(), body)
 }

@@ -42,8 +42,8 @@ var cudaNotation = &notation{
 	},
 }
 
-// deviceFunctions returns the file with a device function for each formula: that of a single result
-// returns it, others write their results to the last arguments.
+// deviceFunctions returns the file with a device function for each formula: one result is returned,
+// several are written to the last arguments.
 func deviceFunctions(formulas []*formula) []byte {
 	var w asm.Writer
 	w.Header("vecgen")

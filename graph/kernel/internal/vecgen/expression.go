@@ -36,7 +36,14 @@ func (n *notation) expression(x ast.Expr) string {
 }
 
 func (n *notation) binary(x *ast.BinaryExpr) string {
-	if y, ok := x.Y.(*ast.Ident); ok && n.absent != "" && y.Name == n.absent {
+	absent := func(x ast.Expr) bool {
+		name, ok := x.(*ast.Ident)
+		return ok && n.absent != "" && name.Name == n.absent
+	}
+	switch {
+	case absent(x.X):
+		return n.expression(x.Y)
+	case absent(x.Y):
 		return n.expression(x.X)
 	}
 	first := n.expression(x.X)
@@ -54,8 +61,7 @@ func (n *notation) list(list []ast.Expr) (texts []string) {
 	return texts
 }
 
-// statements writes a body: declare is given the variables that an assignment makes, assign an
-// assignment, and the results of the return statement are returned.
+// statements gives each assignment to assign and returns the return statement's results.
 func (f *formula) statements(n *notation, assign func(names []string, fresh bool, x []string)) (results []string) {
 	known := map[string]bool{}
 	for _, s := range f.body {

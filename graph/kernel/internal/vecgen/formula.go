@@ -61,7 +61,7 @@ func readFormulas(folder string) (list []*formula, err error) {
 
 func newFormula(d *ast.FuncDecl) *formula {
 	says := func(text string) bool {
-		return slices.ContainsFunc(d.Doc.List, func(c *ast.Comment) bool { return c.Text == "//residua:"+text })
+		return d.Doc != nil && slices.ContainsFunc(d.Doc.List, func(c *ast.Comment) bool { return c.Text == "//residua:"+text })
 	}
 	return &formula{name: d.Name.Name, params: parameters(d.Type.Params), results: parameters(d.Type.Results), body: d.Body.List,
 		rows: says("rows"), functions: says("functions")}
@@ -84,9 +84,15 @@ func (f *formula) wide() bool {
 	return !called(func(name string) bool { return name == "QuickDecay" })
 }
 
+// reserved are names that generated code uses.
+var reserved = []string{"n", "i", "k", "p", "limit", "A", "N", "T"}
+
 func parameters(fields *ast.FieldList) (list []parameter) {
 	for _, field := range fields.List {
 		for _, name := range field.Names {
+			if slices.Contains(reserved, name.Name) {
+				panic("want another name for a parameter than " + name.Name)
+			}
 			list = append(list, parameter{name.Name, field.Type.(*ast.Ident).Name})
 		}
 	}
@@ -98,13 +104,18 @@ func (f *formula) of(numbers bool) []parameter {
 	return slices.DeleteFunc(slices.Clone(f.params), func(p parameter) bool { return p.number() != numbers || p.name == f.absent })
 }
 
-// addend returns the name of the Addend, "" if there is none.
+// addend returns the name of the last parameter if it is an Addend, else "".
 func (f *formula) addend() string {
-	i := slices.IndexFunc(f.params, func(p parameter) bool { return p.class == "Addend" })
-	if i < 0 || f.absent != "" {
+	last := f.params[len(f.params)-1]
+	if last.class != "Addend" || f.absent != "" {
 		return ""
 	}
-	return f.params[i].name
+	return last.name
+}
+
+// alone lists the arguments of the function without the Addend.
+func (f *formula) alone() []string {
+	return slices.DeleteFunc(f.names(), func(name string) bool { return name == f.addend() })
 }
 
 // variants returns the formula and, if it has an Addend, its form without that.
@@ -129,7 +140,10 @@ func (f *formula) arrays() (names []string) {
 // LSTMCell's lstmCell.
 func (f *formula) function() string {
 	upper := strings.IndexFunc(f.name, unicode.IsLower)
-	if upper > 1 {
+	switch {
+	case upper < 0:
+		upper = len(f.name)
+	case upper > 1:
 		upper--
 	}
 	return strings.ToLower(f.name[:upper]) + f.name[upper:]

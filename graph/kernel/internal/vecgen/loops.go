@@ -19,9 +19,9 @@ func (f *formula) names() []string {
 	return names
 }
 
-// arguments declares those arguments, after the given ones.
-func (f *formula) arguments(before ...string) string {
-	list := append(before, joined(f.arrays())+" []T")
+// arguments declares those arguments, after the given ones; suffix ends the names of arrays.
+func (f *formula) arguments(suffix string, before ...string) string {
+	list := append(before, strings.Join(f.arrays(), suffix+", ")+suffix+" []T")
 	for _, p := range f.of(true) {
 		list = append(list, p.name+choose(p.class == "Factor", " T", " float64"))
 	}
@@ -83,25 +83,18 @@ func (f *formula) goNotation() *notation {
 // read, the first one last.
 func (f *formula) loop(w *asm.Writer) {
 	row := func(p parameter) string { return p.name + "Row" }
-	var rows, cut, inputs, entries []string
-	for _, p := range slices.Concat(f.results, f.of(false)) {
-		rows, cut = append(rows, row(p)), append(cut, row(p)+"[:n]")
+	var cut, inputs, entries []string
+	for _, name := range f.arrays()[1:] {
+		cut = append(cut, fmt.Sprintf("%sRow = %sRow[:n]", name, name))
 	}
 	for _, p := range f.of(false) {
 		inputs, entries = append(inputs, p.name), append(entries, choose(f.single(), row(p)+"[i]", "float64("+row(p)+"[i])"))
-	}
-	numbers := ""
-	for _, p := range f.of(true) {
-		numbers += ", " + p.name + choose(p.class == "Factor", " T", " float64")
 	}
 	var body asm.Writer
 	results := f.statements(f.goNotation(), func(names []string, fresh bool, x []string) {
 		body.Line("%s %s %s", joined(names), choose(fresh, ":=", "="), joined(x))
 	})
-	w.Line("\nfunc %sPortable[T Float](%s []T%s) {\nn := len(%s)", f.function(), joined(rows), numbers, rows[0])
-	if len(rows) > 1 {
-		w.Line("%s = %s", joined(rows[1:]), joined(cut[1:]))
-	}
+	w.Line("\nfunc %sPortable[T Float]%s {\nn := len(%s)\n%s", f.function(), f.arguments("Row"), row(f.results[0]), strings.Join(cut, "\n"))
 	if text := body.String() + joined(results); strings.Contains(text, "limit") {
 		w.Line("limit := sigmoidLimit[T]()")
 	}

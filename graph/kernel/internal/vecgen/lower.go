@@ -10,8 +10,8 @@ import (
 )
 
 // lowering turns the values of a formula into a listing. It holds each value in a register from
-// where it is computed to its last use; what a slice has is loaded again after a macro, which takes
-// most registers.
+// where it is computed to its last use. After a macro, which takes most registers, it loads inputs
+// again.
 type lowering struct {
 	*values
 	lines     []string
@@ -43,12 +43,16 @@ func (f *formula) lower() routine {
 			l.compute(v)
 		}
 	}
+	for _, v := range l.results { // before any store, which may replace an input
+		l.take(v)
+	}
 	for i, v := range slices.Backward(l.results) {
 		from := l.take(v)
-		if l.left[v]--; l.left[v] > 0 {
+		if l.left[v]--; l.left[v] > 0 { // a store may round the register
 			from = l.copyOf(from)
 		}
 		l.line("store", l.register(from), f.results[i].name)
+		l.held[from] = nil
 	}
 	var scratch []string
 	for i := range l.held {
@@ -194,7 +198,6 @@ func (l *lowering) copyOf(from int) int {
 // compute writes the instructions for a value whose operands are known.
 func (l *lowering) compute(v *value) {
 	switch v.op {
-	case "number", "load":
 	case "+", "*":
 		l.commutative(v)
 	case "-", "/":
@@ -215,8 +218,7 @@ var instructions = map[string]string{
 	"fma": "VFMADD231", "fnma": "VFNMADD231",
 }
 
-// instruction returns the name of an operator's instruction, or of one whose name's beginning is
-// given.
+// instruction names an operator's instruction, or completes a name's beginning.
 func (l *lowering) instruction(name string) string {
 	if operator, ok := instructions[name]; ok {
 		name = operator
@@ -266,7 +268,7 @@ func (l *lowering) bound(v *value) {
 // fused writes ab+c or c-ab. The result replaces c or, if that is needed later, a factor.
 func (l *lowering) fused(v *value) {
 	a, b, c := v.args[0], v.args[1], v.args[2]
-	if fixed(b) || b.op == "load" && l.at(b) < 0 {
+	if fixed(b) || !fixed(a) && b.op == "load" && l.at(b) < 0 {
 		a, b = b, a
 	}
 	l.take(b)
@@ -311,6 +313,7 @@ func (l *lowering) rounded(v *value) {
 	l.done(x)
 	l.held[to] = v
 	if v.op == "round" {
+		l.want(l.formula.wide(), "lanes of float64 for Round")
 		l.line("narrow", l.register(to))
 		l.line("widen", l.register(to))
 	}
@@ -318,6 +321,7 @@ func (l *lowering) rounded(v *value) {
 
 // macro writes a macro.
 func (l *lowering) macro(v *value) {
+	l.want(l.formula.wide() == (v.op != "quickDecay"), "no other function next to QuickDecay")
 	x := v.args[0]
 	for i, other := range l.held {
 		if other != nil && other.op == "load" && other != x {

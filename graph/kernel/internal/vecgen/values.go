@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"strings"
 	"unicode"
 )
 
@@ -41,6 +42,7 @@ func newValues(f *formula) *values {
 	for _, s := range f.body {
 		switch s := s.(type) {
 		case *ast.AssignStmt:
+			g.want(s.Tok == token.ASSIGN || s.Tok == token.DEFINE, "assignments by = or :=")
 			for i, v := range g.all(s.Rhs) {
 				g.named[s.Lhs[i].(*ast.Ident).Name] = v
 			}
@@ -48,6 +50,7 @@ func newValues(f *formula) *values {
 			g.results = g.all(s.Results)
 			for i, r := range f.results {
 				if r.class == "Sum" {
+					g.want(!f.op(), "no Sum in a formula of an op")
 					g.results[i] = g.binary("+", g.make(value{op: "load", name: r.name}), g.results[i])
 				}
 			}
@@ -60,6 +63,13 @@ func newValues(f *formula) *values {
 	}
 	g.fuse()
 	return g
+}
+
+// want panics with what a formula must be like, unless it is.
+func (g *values) want(ok bool, what string) {
+	if !ok {
+		panic(g.formula.name + ": want " + what)
+	}
 }
 
 // use counts a use of the value and, if it is the first, those of its operands.
@@ -162,32 +172,25 @@ func (g *values) binary(op string, x, y *value) *value {
 // call returns the values of a function.
 func (g *values) call(name string, x []*value) []*value {
 	one := func(op string, args ...*value) *value { return g.make(value{op: op, args: args}) }
-	switch name {
-	case "float64":
-		return []*value{one("exact", x...)}
-	case "Round":
-		return []*value{one("round", x...)}
-	case "max", "min":
-		return []*value{one(name, x...)}
-	case "Decay":
-		return []*value{one("decay", x...)}
-	case "QuickDecay":
-		return []*value{one("quickDecay", x...)}
-	case "Tanh": // m/(m+2), see tanhRatio
-		m := one("tanhRatio", g.rate(x[0]))
-		return []*value{one("/", m, one("+", m, g.constant("2")))}
-	case "TanhSlope": // with r = 2/(m+2), tanh is m r/2 and its derivative (m+1) r^2
-		m := one("tanhRatio", g.rate(x[0]))
-		r := one("/", g.constant("2"), one("+", m, g.constant("2")))
-		slope := one("*", one("*", one("+", m, g.constant("1")), r), r)
-		return []*value{one("*", one("*", r, g.constant("0.5")), m), slope}
-	case "TanhParts": // r and (m+1) r
-		m := one("tanhRatio", g.rate(x[0]))
-		r := one("/", g.constant("2"), one("+", m, g.constant("2")))
-		return []*value{one("*", one("*", r, g.constant("0.5")), m), r, one("*", one("+", m, g.constant("1")), r)}
+	if op, ok := operations[name]; ok {
+		g.want(op != name || x[1].op == "constant" && x[0].op != "constant", name+" of a value and a constant")
+		return []*value{one(op, x...)}
 	}
-	panic(g.formula.name + ": want a function of package formula, got " + name)
+	g.want(strings.HasPrefix(name, "Tanh"), "a function of package formula, not "+name)
+	m := one("tanhRatio", g.rate(x[0]))
+	if name == "Tanh" { // m/(m+2), see tanhRatio
+		return []*value{one("/", m, one("+", m, g.constant("2")))}
+	}
+	r := one("/", g.constant("2"), one("+", m, g.constant("2"))) // tanh is m r/2, 1 - tanh is r
+	tanh, above := one("*", one("*", r, g.constant("0.5")), m), one("*", one("+", m, g.constant("1")), r)
+	if name == "TanhSlope" {
+		return []*value{tanh, one("*", above, r)}
+	}
+	return []*value{tanh, r, above}
 }
+
+// operations are the functions with an operation or a macro of their own.
+var operations = map[string]string{"float64": "exact", "Round": "round", "max": "max", "min": "min", "Decay": "decay", "QuickDecay": "quickDecay"}
 
 // rate returns 2 log2(e) x for tanhRatio. A factor of x that is a number takes it up.
 func (g *values) rate(x *value) *value {
@@ -203,7 +206,7 @@ func (g *values) rate(x *value) *value {
 	return g.binary("*", x, g.constant("twoLog2e"))
 }
 
-// fuse makes one operation of a product and the sum that alone uses it.
+// fuse merges a product with the sum or difference that is its only use.
 func (g *values) fuse() {
 	for _, v := range g.order {
 		if v.uses == 0 || v.op != "+" && v.op != "-" {
