@@ -92,11 +92,11 @@ lint: ## NOTICE; workflows by actionlint; gofmt, go vet and staticcheck with the
 	@test -z "$$(gofmt -l $(SOURCES))" || { echo "not gofmt'd:"; gofmt -l $(SOURCES); exit 1; }
 	$(GO) vet -tags cuda,parquet,tiktoken ./... ./graph/cuda/cu/...
 	$(GO) tool staticcheck -tags cuda,parquet,tiktoken ./...
-	$(GO) vet -tags mpi ./distributed/mpi ./cli/train
+	$(GO) vet -tags mpi ./trainer/distributed/mpi ./cli/train
 	$(GO) vet -tags jupyter ./notebooks/internal/kernel
 	@mkdir -p build
 	! GOARCH=386 $(GO) build -o /dev/null ./internal/memory 2>build/386.txt && grep -q 64_bit_only build/386.txt
-	$(GO) tool staticcheck -tags mpi ./distributed/mpi
+	$(GO) tool staticcheck -tags mpi ./trainer/distributed/mpi
 	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 	$(GO) run ./internal/notice | diff -a NOTICE - || { echo "NOTICE is not the licences of what is linked: run make notice"; exit 1; }
 
@@ -125,7 +125,7 @@ MPI_LIBRARIES := "standard ABI:build/mpi/bin/mpiexec" "MPICH's ABI:build/mpi/bin
 mpi: ## build with the tag mpi, and test ranks over MPICH, which it installs in build/mpi, and over Debian's mpich and openmpi-bin where they are found; MPI_TESTS and MPI_RUN choose tests of distributed/mpi and of cli/train
 	@test -x build/mpi/bin/mpiexec || { python3 -m venv build/mpi && build/mpi/bin/pip install -q mpich==5.0.2; }
 	$(GO) build -tags mpi -o /dev/null ./cmd/train
-	$(GO) test -tags mpi -c -o build/mpi/mpi.test ./distributed/mpi
+	$(GO) test -tags mpi -c -o build/mpi/mpi.test ./trainer/distributed/mpi
 	@for l in $(MPI_LIBRARIES); do IFS=:; set -- $$l; IFS=' '; name=$$1 launcher=$$2 library=$$3; \
 		found=$$(command -v $$launcher) || { echo "$$name: not tested, there is no $$launcher"; continue; }; \
 		echo "$$name, $$found"; run='$(MPI_TESTS)'; [ -z "$$library" ] || run=Collectives; \
@@ -197,7 +197,7 @@ cross: ## build for other processors and systems: one program, and for two of th
 	@for p in $(CROSS); do \
 		echo $$p; export CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} GOFLAGS='"-gcflags=all=-N -l"'; \
 		case $$p in darwin/arm64|windows/amd64) $(GO) build $(PROGRAMLESS) || exit 1 ;; esac; \
-		$(GO) build -tags mpi ./distributed/mpi && $(GO) build -o build/train.cross ./cmd/train || exit 1; \
+		$(GO) build -tags mpi ./trainer/distributed/mpi && $(GO) build -o build/train.cross ./cmd/train || exit 1; \
 		case $$p in */arm64) $(GO) tool nm build/train.cross | awk '$$2 == "T" && $$3 ~ /kernel\.neon[A-Za-z0-9]+(\.abi0)?$$/ {sub(/\.abi0$$/, "", $$3); if (!seen[$$3]++) n++} \
 			END {print "  routines for NEON: " n; exit n < 400}' || exit 1 ;; esac; done
 

@@ -12,11 +12,11 @@ import (
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/experiment"
 	"github.com/residua-go/residua/internal/commandline"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/runconfig"
-	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/trainer"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/internal/setting"
+	"github.com/residua-go/residua/internal/badsetting"
 )
 
 // Conversations reads prompts and the responses to them from JSON objects: the lines of .jsonl
@@ -42,7 +42,7 @@ func (Conversations) Name() string { return "conversations" }
 func (c Conversations) Open(o Options, _ Tokenizer) (Reader, error) {
 	files := &fileSource{paths: o.Paths, field: c.Response, disk: diskReader{memory: o.Memory, longest: o.longest, read: o.read}}
 	if split, err := parseSplit(o.Split); err == nil && split.kind == splitTail {
-		return nil, setting.Errorf("data.split", "want hash, hash/N or none for source %s, whose conversations stay whole, got %s", c.Name(), o.Split)
+		return nil, badsetting.Errorf("data.split", "want hash, hash/N or none for source %s, whose conversations stay whole, got %s", c.Name(), o.Split)
 	}
 	return &conversationSource{files, c, o.Chat}, o.checkPaths(c)
 }

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/residua-go/residua/internal/setting"
+	"github.com/residua-go/residua/internal/badsetting"
 )
 
 // MQAR is multi-query associative recall (Arora et al. 2023, arXiv 2312.04927). An example
@@ -38,7 +38,7 @@ func (m MQAR) Examples() Examples { return Examples{Length: m.Length, Chance: 1 
 // Open returns the reader of the examples, or an error if they have no room for all queries.
 func (m MQAR) Open(o Options, _ Tokenizer) (Reader, error) {
 	if most := min(m.keys(), (m.Length-1)/4); m.Pairs > most {
-		return nil, setting.Errorf("data.source.pairs", "want at most %d, for %d keys and %d tokens, of which each pair takes four after the first, got %d",
+		return nil, badsetting.Errorf("data.source.pairs", "want at most %d, for %d keys and %d tokens, of which each pair takes four after the first, got %d",
 			most, m.keys(), m.Length, m.Pairs)
 	}
 	return m.reader(m, o, m.fill)

@@ -5,7 +5,7 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/residua-go/residua/internal/setting"
+	"github.com/residua-go/residua/internal/badsetting"
 )
 
 // Source is a kind of source of documents: a struct whose tagged fields, none of them a section,
@@ -110,7 +110,7 @@ func (s Shards) Open(o Options, t Tokenizer) (Reader, error) {
 // checkPaths requires at least one path.
 func (o Options) checkPaths(s Source) error {
 	if len(o.Paths) == 0 {
-		return setting.Errorf("data.path", "want files, folders or globs for source %s, got none", s.Name())
+		return badsetting.Errorf("data.path", "want files, folders or globs for source %s, got none", s.Name())
 	}
 	return nil
 }

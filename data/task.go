@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/residua-go/residua/internal/setting"
+	"github.com/residua-go/residua/internal/badsetting"
 )
 
 // Task is a Tokenized source of synthetic examples; each example is a document. Only the
@@ -68,10 +68,10 @@ type taskReader struct {
 // reader returns the reader of a task's examples.
 func (g Generated) reader(task Task, o Options, fill func(r *rand.Rand, row []int32)) (Reader, error) {
 	if len(o.Paths) > 0 {
-		return nil, setting.Errorf("data.path", "want none for source %s, got %v", task.Name(), o.Paths)
+		return nil, badsetting.Errorf("data.path", "want none for source %s, got %v", task.Name(), o.Paths)
 	}
 	if split, err := parseSplit(o.Split); err == nil && split.kind == splitTail {
-		return nil, setting.Errorf("data.split", "want hash or hash/N for source %s, which keeps equal examples on one side, got %s", task.Name(), o.Split)
+		return nil, badsetting.Errorf("data.split", "want hash or hash/N for source %s, which keeps equal examples on one side, got %s", task.Name(), o.Split)
 	}
 	t := task.Tokenizer()
 	return taskReader{g, taskTokens{Examples: task.Examples(), vocab: int32(t.Vocab())}, t.BOS(), fill}, nil

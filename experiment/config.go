@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/internal/settings"
 )
 
 // Config describes an experiment: many runs of one run config under different settings, and a

@@ -7,15 +7,15 @@ package experiment
 import (
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/internal/setting"
+	"github.com/residua-go/residua/internal/badsetting"
 )
 
 // SetupError is an error that was found before any training: in an option, a config, the text to
 // train on, or a run's folder.
-type SetupError = setting.CallError
+type SetupError = badsetting.CallError
 
 // setupError wraps an error in a SetupError. It returns nil and interrupts unchanged.
-func setupError(err error) error { return setting.Call(err) }
+func setupError(err error) error { return badsetting.Call(err) }
 
 // setupErrorf makes a SetupError.
 func setupErrorf(format string, args ...any) error { return setupError(errors.Errorf(format, args...)) }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/runconfig"
-	"github.com/residua-go/residua/settings"
 )
 
 // Kind says what varies within the series of an experiment, and what to report. It is a struct

@@ -12,9 +12,9 @@ import (
 
 	"github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/runconfig"
-	"github.com/residua-go/residua/settings"
 )
 
 // Plan lists the runs of an experiment.

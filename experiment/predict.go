@@ -13,8 +13,8 @@ import (
 
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/runconfig"
-	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/trainer"
 	"github.com/residua-go/residua/trainer/learner"
 )

@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/residua-go/residua/internal/setting"
+	"github.com/residua-go/residua/internal/badsetting"
 )
 
 // SettingError is the error for a setting with a bad value; its message is like "n: want >= 1, got
 // 0".
-type SettingError = setting.Error
+type SettingError = badsetting.Error
 
 // Setting returns a *SettingError for a key, formatted as by fmt.Sprintf.
-func Setting(key, format string, args ...any) error { return setting.Errorf(key, format, args...) }
+func Setting(key, format string, args ...any) error { return badsetting.Errorf(key, format, args...) }
 
 // MaxSize is the largest size that a setting may have: a product of two sizes then fits into an
 // int, and a token id into an int32.

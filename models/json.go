@@ -8,8 +8,8 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/layers"
-	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/stream"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/internal/settings"
 )
 
 // Size returns one of the config's sizes by its dotted key, such as stream.dk. It returns an error

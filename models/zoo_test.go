@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/internal/designrows"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
-	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/stream"
 )
 

@@ -1,6 +1,6 @@
 package runconfig
 
-import "github.com/residua-go/residua/settings"
+import "github.com/residua-go/residua/internal/settings"
 
 // maxStepTokens is the largest number of tokens in a step, and maxSteps the largest number of
 // steps: both far beyond any run, and small enough that their product does not overflow.

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/settings"
 )
 
 // zoo is the zoo with which the tests read configs.

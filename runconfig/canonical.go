@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/internal/settings"
 )
 
 // Canonical returns a text that describes what a run computes, with one line a key, sorted by name:

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/internal/settings"
 )
 
 // Difference is a key that has other values in two configs, both in the notation of a config;

@@ -11,8 +11,8 @@ import (
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/generate/chat"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/settings"
 )
 
 // LoadCorpus loads the corpus that the section describes, with threads workers (0: all cores),

@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/runconfig"
-	"github.com/residua-go/residua/settings"
 )
 
 const deviceYAML = "model: {preset: quickstart}\ntrain: {steps: 1, lr: 1e-3}\n"

@@ -1,8 +1,8 @@
 package runconfig
 
 import (
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/settings"
 )
 
 // Keys lists every key that a run config may hold, with the designs in the zoo.

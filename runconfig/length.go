@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/settings"
 )
 
 // Stop is the section train.stop: it ends a run before its last step. The schedule of the rate

@@ -12,9 +12,9 @@ import (
 
 	"github.com/residua-go/residua/configs"
 	"github.com/residua-go/residua/internal/regular"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/internal/spelling"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/settings"
 )
 
 // Load reads a run config for designs in the zoo and applies assignments such as "train.steps=200"

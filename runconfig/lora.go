@@ -3,7 +3,7 @@ package runconfig
 import (
 	"path"
 
-	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/internal/settings"
 )
 
 // Lora is the section train.lora: with a rank, the weights of train.init_from stay as they are, and

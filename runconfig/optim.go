@@ -1,8 +1,8 @@
 package runconfig
 
 import (
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/optim"
-	"github.com/residua-go/residua/settings"
 )
 
 // Optim is the section train.optim: the rule by which parameters learn. It is a struct whose tagged

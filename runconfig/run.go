@@ -14,11 +14,11 @@ import (
 
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/internal/spelling"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
-	"github.com/residua-go/residua/settings"
 )
 
 // Run is a run config. The tags of its fields, and of those of its sections, describe each key, in

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/internal/settings"
 )
 
 // textHead is the comment at the beginning of a run's config.yaml.

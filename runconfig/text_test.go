@@ -12,8 +12,8 @@ import (
 
 	"github.com/residua-go/residua/configs"
 	"github.com/residua-go/residua/internal/longtest"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models/modeltest"
-	"github.com/residua-go/residua/settings"
 )
 
 // explicitModels lists models without a preset: one of each stream, and some with defaults that

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/residua-go/residua/data"
-	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/internal/settings"
 )
 
 // TokenizerFolder is the folder of a run that has a copy of its tokenizer's files, if it reads text

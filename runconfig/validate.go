@@ -11,10 +11,10 @@ import (
 
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
-	"github.com/residua-go/residua/settings"
 )
 
 // validate returns an error for the first value that is invalid.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/internal/jsonbody"
-	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/internal/settings"
 )
 
 // decode reads a request's body, one JSON object, into v.

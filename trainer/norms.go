@@ -9,11 +9,11 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/runconfig"
+	"github.com/residua-go/residua/trainer/distributed"
 )
 
 // Norms holds the sizes of activations, weights and gradients at a step. In JSON, a number

@@ -7,10 +7,10 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/runconfig"
+	"github.com/residua-go/residua/trainer/distributed"
 )
 
 // ranks are the processes that train a run together.

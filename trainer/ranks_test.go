@@ -16,10 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
+	"github.com/residua-go/residua/trainer/distributed"
 )
 
 // rankRun is a rank's run. When it is open, opened is called, if it is not nil.

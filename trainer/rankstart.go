@@ -10,9 +10,9 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/distributed"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/pretrained"
-	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/trainer/distributed"
 	"github.com/residua-go/residua/trainer/learner"
 )
 

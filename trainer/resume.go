@@ -13,8 +13,8 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/pretrained"
-	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/trainer/learner"
 )
 

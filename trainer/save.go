@@ -11,9 +11,9 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/runconfig"
-	"github.com/residua-go/residua/settings"
 )
 
 // Keys that the trainer adds to a checkpoint's state.

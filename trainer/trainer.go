@@ -11,11 +11,11 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/data"
-	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/runconfig"
+	"github.com/residua-go/residua/trainer/distributed"
 	"github.com/residua-go/residua/trainer/learner"
 )
 

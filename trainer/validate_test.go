@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/runconfig"
-	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/trainer"
 )
 

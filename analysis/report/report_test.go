@@ -31,9 +31,9 @@ import (
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/crash"
 	"github.com/residua-go/residua/internal/longtest"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
-	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/stream"
 )
 

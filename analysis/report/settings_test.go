@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/internal/longtest"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
-	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/stream"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/internal/commandline"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/settings"
 )
 
 // command makes a command of an analysis; the analysis' settings become its flags. listed is the

@@ -11,8 +11,8 @@ import (
 
 	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/internal/commandline"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/settings"
 )
 
 // flagNames are the flags of each command; all but theory have -checkpoint, -over and -threads

@@ -12,9 +12,9 @@ import (
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/eval/tasks"
 	"github.com/residua-go/residua/internal/commandline"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
-	"github.com/residua-go/residua/settings"
 )
 
 // Command returns the command that scores models of the designs in a zoo.

@@ -15,7 +15,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/data"
-	"github.com/residua-go/residua/explore"
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/generate/chat"
 	"github.com/residua-go/residua/internal/fuzztest"
@@ -23,6 +22,7 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/serve"
+	"github.com/residua-go/residua/serve/explore"
 )
 
 // fuzzed returns a server of a tiny model with its explorer.

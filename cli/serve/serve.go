@@ -16,13 +16,13 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/data"
-	"github.com/residua-go/residua/explore"
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/generate/chat"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/serve"
+	"github.com/residua-go/residua/serve/explore"
 )
 
 // tokenVariable is an environment variable for the token, which, unlike a flag, does not show in a

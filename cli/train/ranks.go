@@ -8,11 +8,11 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/distributed"
-	"github.com/residua-go/residua/distributed/mpi"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
+	"github.com/residua-go/residua/trainer/distributed"
+	"github.com/residua-go/residua/trainer/distributed/mpi"
 )
 
 // job is this process's place among those that train one run.

@@ -17,11 +17,11 @@ import (
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/cli"
 	"github.com/residua-go/residua/experiment/bench"
-	"github.com/residua-go/residua/explore"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/serve/explore"
 	"github.com/residua-go/residua/stream"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/internal/setting"
+	"github.com/residua-go/residua/internal/badsetting"
 )
 
 // Exit codes.
@@ -67,7 +67,7 @@ func Execute(ctx context.Context, c Command, args []string, out Output) int {
 	if errors.As(err, &internal) {
 		fmt.Fprintf(out.Stderr, "\n%s", internal.stack)
 	}
-	code, usage, ending := ExitRun, (*setting.CallError)(nil), (*endingError)(nil)
+	code, usage, ending := ExitRun, (*badsetting.CallError)(nil), (*endingError)(nil)
 	if errors.As(err, &usage) {
 		code = ExitUsage
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/residua-go/residua/figure"
-	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/internal/settings"
 )
 
 // helpHead returns the beginning of what -h shows.

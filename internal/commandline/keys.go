@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/residua-go/residua/figure"
-	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/internal/settings"
 )
 
 // KeysTable formats the keys in columns, one line each, with a gap between sections.

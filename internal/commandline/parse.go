@@ -5,7 +5,7 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/internal/settings"
 )
 
 // readArguments sets the flags of a call. A flag is written -name value or -name=value, with one or

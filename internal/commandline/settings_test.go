@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/internal/settings"
 )
 
 type walk struct {

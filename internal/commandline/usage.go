@@ -3,13 +3,13 @@ package commandline
 import (
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/internal/setting"
+	"github.com/residua-go/residua/internal/badsetting"
 	"github.com/residua-go/residua/layers"
 )
 
 // Usage marks an error of the call, the config or something they name, for exit code 2. It leaves
 // nil and interrupts unchanged.
-func Usage(err error) error { return setting.Call(err) }
+func Usage(err error) error { return badsetting.Call(err) }
 
 // Usagef makes an error marked by Usage.
 func Usagef(format string, args ...any) error { return Usage(errors.Errorf(format, args...)) }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/transform"
 
-	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/internal/settings"
 )
 
 // Errors for bodies that a request may not have. Errors in the JSON itself are *settings.Error.

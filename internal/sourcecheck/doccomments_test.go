@@ -14,7 +14,7 @@ import (
 )
 
 // documented lists the packages that other programs call.
-var documented = []string{"graph", "graph/ops/attention", "graph/ops/elementwise", "graph/ops/embedding", "graph/ops/linear", "graph/ops/loss", "graph/ops/mix", "graph/ops/moe", "graph/ops/norm", "graph/ops/readwrite", "graph/ops/shape", "layers", "stream", "models", "checkpoint", "trainer", "generate", "eval", "eval/tasks", "data", "optim", "trainer/learner", "distributed"}
+var documented = []string{"graph", "graph/ops/attention", "graph/ops/elementwise", "graph/ops/embedding", "graph/ops/linear", "graph/ops/loss", "graph/ops/mix", "graph/ops/moe", "graph/ops/norm", "graph/ops/readwrite", "graph/ops/shape", "layers", "stream", "models", "checkpoint", "trainer", "generate", "eval", "eval/tasks", "data", "optim", "trainer/learner", "trainer/distributed"}
 
 // TestExportedFunctionsAreDocumented: every exported function and method has a doc comment
 // that begins with its name and says something of its own.

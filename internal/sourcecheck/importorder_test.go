@@ -16,7 +16,6 @@ const module = "github.com/residua-go/residua/"
 // allowed lists, for each package of the module, which others it may import, directly or
 // not. A new package adds its line.
 var allowed = map[string][]string{
-	"settings":     {},
 	"graph/kernel": {},
 	"graph/cuda":   {"graph/cuda/internal/source", "checkpoint"}, // checkpoint only with the tag cuda, which this test does not set
 	"graph":        {"graph/kernel", "graph/cuda"},
@@ -34,30 +33,30 @@ var allowed = map[string][]string{
 	"graph/ops/readwrite":   {"graph", "graph/kernel", "graph/cuda", "graph/ops/norm"},
 	"graph/ops/shape":       {"graph", "graph/kernel", "graph/cuda"},
 
-	"layers":          {"graph", "graph/kernel", "graph/cuda"},
-	"stream/linear":   {},
-	"stream":          {"stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
-	"models":          {"stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
-	"data":            {"checkpoint"},
-	"data/parquet":    {"data", "checkpoint"},
-	"data/formats":    {"data", "data/parquet", "checkpoint"},
-	"checkpoint":      {},
-	"distributed":     {},
-	"figure":          {},
-	"zoo":             {},
-	"optim":           {"graph", "graph/kernel", "graph/cuda"},
-	"trainer/learner": {"distributed", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
-	"configs":         {},
-	"runconfig":       {"generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint", "optim"},
-	"generate":        {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint"},
-	"generate/chat":   {"data", "checkpoint"},
-	"serve":           {"generate", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint"},
-	"eval":            {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint"},
-	"eval/tasks":      {"eval", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint"},
-	"pretrained":      {"eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint"},
-	"trainer":         {"analysis/mixing", "analysis/cache", "analysis/check", "distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"layers":              {"graph", "graph/kernel", "graph/cuda"},
+	"stream/linear":       {},
+	"stream":              {"stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
+	"models":              {"stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
+	"data":                {"checkpoint"},
+	"data/parquet":        {"data", "checkpoint"},
+	"data/formats":        {"data", "data/parquet", "checkpoint"},
+	"checkpoint":          {},
+	"trainer/distributed": {},
+	"figure":              {},
+	"zoo":                 {},
+	"optim":               {"graph", "graph/kernel", "graph/cuda"},
+	"trainer/learner":     {"trainer/distributed", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
+	"configs":             {},
+	"runconfig":           {"generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint", "optim"},
+	"generate":            {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint"},
+	"generate/chat":       {"data", "checkpoint"},
+	"serve":               {"generate", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint"},
+	"eval":                {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint"},
+	"eval/tasks":          {"eval", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint"},
+	"pretrained":          {"eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint"},
+	"trainer":             {"analysis/mixing", "analysis/cache", "analysis/check", "trainer/distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
-	"distributed/mpi": {"distributed"},
+	"trainer/distributed/mpi": {"trainer/distributed"},
 
 	"analysis/page":     {"figure"},
 	"analysis/blocks":   {"analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
@@ -65,53 +64,53 @@ var allowed = map[string][]string{
 	"analysis/cache":    {"analysis/check", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis/mixing":   {"analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis/numerics": {},
-	"analysis/memory":   {"analysis", "analysis/numerics", "distributed", "trainer/learner", "analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
-	"analysis":          {"analysis/numerics", "distributed", "trainer/learner", "analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
+	"analysis/memory":   {"analysis", "analysis/numerics", "trainer/distributed", "trainer/learner", "analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
+	"analysis":          {"analysis/numerics", "trainer/distributed", "trainer/learner", "analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
 	"cli/bench":         commandImports("experiment/bench"),
 	"cli/prepare":       commandImports("data/formats"),
-	"cli/train":         commandImports("distributed/mpi"),
+	"cli/train":         commandImports("trainer/distributed/mpi"),
 	"cli/eval":          commandImports("eval/tasks"),
 	"cli/generate":      commandImports("generate/chat"),
 	"cli/convert":       commandImports(),
 	"cli/models":        commandImports(),
-	"cli/serve":         commandImports("generate/chat", "serve", "explore", "analysis", "analysis/memory", "analysis/numerics", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/theory"),
+	"cli/serve":         commandImports("generate/chat", "serve", "serve/explore", "analysis", "analysis/memory", "analysis/numerics", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/theory"),
 	"cli/analyze":       commandImports("analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/theory"),
 	"cli/create":        commandImports(),
 	"cli/compare":       commandImports("experiment", "experiment/bench", "analysis/page"),
 	"cli/experiment":    commandImports("experiment", "experiment/bench", "analysis/page"),
 	"cli/tour":          commandImports("data/formats", "experiment", "experiment/bench", "cli/report", "analysis", "analysis/memory", "analysis/numerics", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/theory"),
 	"cli/report":        commandImports("experiment", "experiment/bench", "analysis/page"),
-	"cli":               commandImports("generate/chat", "distributed/mpi", "data/formats", "cli/prepare", "cli/experiment", "eval/tasks", "experiment/bench", "cli/bench", "experiment", "cli/compare", "cli/report", "cli/tour", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/theory", "cli/train", "cli/eval", "cli/generate", "cli/convert", "cli/create", "cli/models", "serve", "explore", "cli/serve", "cli/analyze"),
+	"cli":               commandImports("generate/chat", "trainer/distributed/mpi", "data/formats", "cli/prepare", "cli/experiment", "eval/tasks", "experiment/bench", "cli/bench", "experiment", "cli/compare", "cli/report", "cli/tour", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/theory", "cli/train", "cli/eval", "cli/generate", "cli/convert", "cli/create", "cli/models", "serve", "serve/explore", "cli/serve", "cli/analyze"),
 
 	"experiment":          experimentImports("experiment/bench"),
-	"experiment/bench":    {"distributed", "trainer/learner", "pretrained", "eval", "runconfig", "generate/chat", "configs", "generate", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint", "optim", "figure"},
+	"experiment/bench":    {"trainer/distributed", "trainer/learner", "pretrained", "eval", "runconfig", "generate/chat", "configs", "generate", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint", "optim", "figure"},
 	"experiment/gpucheck": experimentImports("experiment/bench"),
 
-	"explore": {"analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/blocks", "analysis/mixing", "analysis/theory", "distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"serve/explore": {"analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/blocks", "analysis/mixing", "analysis/theory", "trainer/distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
 	"analysis/theory": {"analysis/numerics", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis/corpus": {"analysis/cache", "analysis/check", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis/probe":  {"analysis/numerics", "analysis/check"},
 	"analysis/sae":    {"analysis/check", "checkpoint", "optim", "graph", "graph/kernel", "graph/cuda"},
-	"analysis/report": {"analysis/corpus", "analysis/probe", "analysis/sae", "analysis/blocks", "pretrained", "eval", "runconfig", "generate/chat", "configs", "generate", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "distributed", "trainer/learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"analysis/report": {"analysis/corpus", "analysis/probe", "analysis/sae", "analysis/blocks", "pretrained", "eval", "runconfig", "generate/chat", "configs", "generate", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "trainer/distributed", "trainer/learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 }
 
 // commandImports returns what every command may import, followed by others.
 func commandImports(others ...string) []string {
-	return append(others, "internal/commandline", "trainer", "analysis/blocks", "analysis/mixing", "analysis/cache", "analysis/check", "distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
+	return append(others, "internal/commandline", "trainer", "analysis/blocks", "analysis/mixing", "analysis/cache", "analysis/check", "trainer/distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
 // experimentImports returns what an experiment may import, followed by others.
 func experimentImports(others ...string) []string {
-	return append(others, "trainer", "analysis/mixing", "analysis/cache", "analysis/check", "analysis/page", "distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
+	return append(others, "trainer", "analysis/mixing", "analysis/cache", "analysis/check", "analysis/page", "trainer/distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
 // free lists prefixes of packages that may import anything.
 var free = []string{"cmd", "examples/", "notebooks/", "internal/", "graph/kernel/internal/", "graph/cuda/internal/", "graph/cuda/emulator", "graph/optest", "models/modeltest"}
 
 // leaves lists packages that import nothing else of ours, or only each other, which all may import.
-var leaves = []string{"settings", "zoo", "internal/statusline", "internal/jsonbody", "internal/spelling", "internal/yamltag",
-	"internal/build", "internal/memory", "internal/regular", "internal/clone", "internal/setting", "internal/stats", "internal/tfevents"}
+var leaves = []string{"internal/settings", "zoo", "internal/statusline", "internal/jsonbody", "internal/spelling", "internal/yamltag",
+	"internal/build", "internal/memory", "internal/regular", "internal/clone", "internal/badsetting", "internal/stats", "internal/tfevents"}
 
 func TestImportOrder(t *testing.T) {
 	list := exec.Command("go", "list", "-deps", "-json=ImportPath,Deps", "../../...")

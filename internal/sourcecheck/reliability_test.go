@@ -33,7 +33,7 @@ func TestReliabilityNamesTests(t *testing.T) {
 	bugs := 0
 	for _, line := range strings.Split(string(text), "\n") {
 		if row := bug.FindStringSubmatch(line); row != nil {
-			assert.Contains(t, tests[row[2]], " "+row[1]+" ", "%s in %s", row[2], row[1])
+			assert.Regexp(t, "[ /]"+row[1]+" ", tests[row[2]], "%s in %s, as its path was then", row[2], row[1])
 			bugs++
 			continue
 		}

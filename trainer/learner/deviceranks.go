@@ -1,9 +1,9 @@
 package learner
 
 import (
-	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/trainer/distributed"
 )
 
 // openDevice connects the ranks' GPUs. It puts all parameters into one bucket, which is

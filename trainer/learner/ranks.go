@@ -8,9 +8,9 @@ import (
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/trainer/distributed"
 )
 
 // Skipper is implemented by Batches that can skip the micro-batches of other ranks. A Learner

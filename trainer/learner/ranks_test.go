@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/layers"
@@ -21,6 +20,7 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/stream"
+	"github.com/residua-go/residua/trainer/distributed"
 	"github.com/residua-go/residua/trainer/learner"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/internal/jsonbody"
-	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/internal/settings"
 )
 
 // Handlers returns the API's handlers by patterns of http.ServeMux, for a server that adds them to

@@ -11,7 +11,7 @@ import (
 	"github.com/ebitengine/purego"
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/distributed"
+	"github.com/residua-go/residua/trainer/distributed"
 )
 
 // largest is the largest number of bytes in one MPI message, whose length is a C int.

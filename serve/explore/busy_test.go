@@ -16,10 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/explore"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/serve/explore"
 )
 
 // held is a response whose reader waits until it is released.

@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/explore"
 	"github.com/residua-go/residua/internal/browsertest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/serve/explore"
 )
 
 // window is a browser with an Explorer's page open.

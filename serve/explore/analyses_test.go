@@ -15,11 +15,11 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis/report"
-	"github.com/residua-go/residua/explore"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/serve/explore"
 )
 
 // listed returns the analyses that an Explorer offers.

@@ -1,6 +1,6 @@
-// Package setting holds the errors for a setting with a bad value and for a call that cannot work.
-// It imports no other package of this module, so that every package can use it.
-package setting
+// Package badsetting holds the errors for a setting with a bad value and for a call that cannot
+// work. It imports no other package of this module, so that every package can use it.
+package badsetting
 
 import "fmt"
 

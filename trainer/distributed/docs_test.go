@@ -13,7 +13,7 @@ import (
 
 // block returns the only block of docs/distributed.md in a language.
 func block(t *testing.T, language string) string {
-	text, err := os.ReadFile("../docs/distributed.md")
+	text, err := os.ReadFile("../../docs/distributed.md")
 	require.NoError(t, err)
 	found := regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(text), -1)
 	require.Len(t, found, 1)
@@ -56,7 +56,7 @@ func TestDocumentedTrainJob(t *testing.T) {
 
 // The error that the page shows is one that ranks print.
 func TestDocumentedError(t *testing.T) {
-	text, err := os.ReadFile("../docs/distributed.md")
+	text, err := os.ReadFile("../../docs/distributed.md")
 	require.NoError(t, err)
 	silent := SilentError{Rank: 1, Host: "node2", PID: 4711, What: "gradients, bucket 3", Since: defaultTimeout}
 	require.Contains(t, string(text), "\n"+silent.Error()+"\n")

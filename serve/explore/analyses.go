@@ -6,8 +6,8 @@ import (
 
 	"github.com/residua-go/residua/analysis/page"
 	"github.com/residua-go/residua/analysis/report"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/pretrained"
-	"github.com/residua-go/residua/settings"
 )
 
 // Listed is an analysis that suits the model, from package report or from the zoo with which the

@@ -9,13 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/explore"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/serve/explore"
 )
 
 // TestDocs: an Explorer answers the changes and the calls that docs/explorer.md shows.
 func TestDocs(t *testing.T) {
-	text, err := os.ReadFile("../docs/explorer.md")
+	text, err := os.ReadFile("../../docs/explorer.md")
 	require.NoError(t, err)
 	p, err := models.Standard().Preset("quickstart")
 	require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 	"github.com/pkg/errors"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/distributed"
+	"github.com/residua-go/residua/trainer/distributed"
 )
 
 const (

@@ -5,7 +5,7 @@ package mpi
 import (
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/distributed"
+	"github.com/residua-go/residua/trainer/distributed"
 )
 
 // Open returns an error: this program was built without MPI.

@@ -14,7 +14,7 @@ import (
 	"github.com/pkg/errors"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/distributed"
+	"github.com/residua-go/residua/trainer/distributed"
 )
 
 func values(rank, n int) []float32 {

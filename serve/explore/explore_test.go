@@ -15,11 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/explore"
 	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/serve/explore"
 )
 
 // client sends requests to an Explorer of one model.
