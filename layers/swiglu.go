@@ -14,7 +14,7 @@ import (
 // SwiGLUConfig is the design of a SwiGLU.
 type SwiGLUConfig struct {
 	Hidden int    `yaml:"hidden" default:"required, or preset" max:"1048576" help:"width of the hidden layer; 2/3 of a gelu's has as many parameters"`
-	Gate   string `yaml:"gate" default:"silu" added:"\"\"" help:"what the gate passes through: silu or, not on a GPU, gelu in the form of model.gelu (GeGLU)"`
+	Gate   string `yaml:"gate" default:"silu" added:"\"\"" help:"what the gate passes through: silu, or gelu in the form of model.gelu (GeGLU)"`
 }
 
 // The values of SwiGLUConfig.Gate.

@@ -29,13 +29,6 @@ func cpuOnly() map[string]func(c *models.Config) bool {
 			c.Attention.QKNormOver = ""
 			return was
 		},
-		"feedforward.gate: gelu": func(c *models.Config) bool {
-			f, ok := c.FeedForward.(layers.SwiGLUConfig)
-			if ok {
-				c.FeedForward = layers.SwiGLUConfig{Hidden: f.Hidden}
-			}
-			return ok && f.Gate != ""
-		},
 	}
 }
 
