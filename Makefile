@@ -48,7 +48,7 @@ race: ## run the tests with -short under the race detector (wants a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -short -timeout 60m ./...
 
 PROCESSORS ?= s390x riscv64 aarch64
-WHOLE_PACKAGES := checkpoint settings data
+WHOLE_PACKAGES := checkpoint internal/settings data
 PORTABLE_PACKAGES := graph/kernel generate
 # It starts its own program, for which the system would have to know the emulator.
 NOT_EMULATED := TestLockOfAnotherProcess
@@ -122,7 +122,7 @@ MPI_LIBRARIES := "standard ABI:build/mpi/bin/mpiexec" "MPICH's ABI:build/mpi/bin
 	"MPICH's ABI:mpiexec.mpich" "Open MPI's ABI:mpiexec.openmpi"
 
 .PHONY: mpi
-mpi: ## build with the tag mpi, and test ranks over MPICH, which it installs in build/mpi, and over Debian's mpich and openmpi-bin where they are found; MPI_TESTS and MPI_RUN choose tests of distributed/mpi and of cli/train
+mpi: ## build with the tag mpi, and test ranks over MPICH, which it installs in build/mpi, and over Debian's mpich and openmpi-bin where they are found; MPI_TESTS and MPI_RUN choose tests of trainer/distributed/mpi and of cli/train
 	@test -x build/mpi/bin/mpiexec || { python3 -m venv build/mpi && build/mpi/bin/pip install -q mpich==5.0.2; }
 	$(GO) build -tags mpi -o /dev/null ./cmd/train
 	$(GO) test -tags mpi -c -o build/mpi/mpi.test ./trainer/distributed/mpi
