@@ -76,31 +76,6 @@ func activateGradient[T Float](p path, f Activation, dx, dy, x []T) {
 	}
 }
 
-// reluSquaredPortable computes y = max(x, 0)^2; NaN gives NaN.
-func reluSquaredPortable[T Float](y, x []T) {
-	y = y[:len(x)]
-	for i, v := range x {
-		v = max(v, 0)
-		y[i] = v * v
-	}
-}
-
-// reluSquaredGradientPortable computes dx = 2 dy max(x, 0).
-func reluSquaredGradientPortable[T Float](dx, dy, x []T) {
-	dx, dy = dx[:len(x)], dy[:len(x)]
-	for i, v := range x {
-		dx[i] = dy[i] * (2 * max(v, 0))
-	}
-}
-
-// reluPortable computes y = max(x, 0); NaN gives NaN.
-func reluPortable[T Float](y, x []T) {
-	y = y[:len(x)]
-	for i, v := range x {
-		y[i] = max(v, 0)
-	}
-}
-
 // reluGradientPortable computes dx = dy where x > 0, else 0; NaN gives NaN.
 func reluGradientPortable[T Float](dx, dy, x []T) {
 	dx, dy = dx[:len(x)], dy[:len(x)]

@@ -235,6 +235,111 @@ func addProductsPortable[T Float](sumRow, xRow, yRow []T) {
 	}
 }
 
+func normalizePortable[T Float](yRow, xRow []T, mean T, rest T, rstd T) {
+	n := len(yRow)
+	xRow = xRow[:n]
+	for i := range n {
+		x := xRow[i]
+
+		yRow[i] = (x - mean - rest) * rstd
+	}
+}
+
+func normScalePortable[T Float](yRow, xRow, gainRow []T, mean T, rest T, rstd T) {
+	n := len(yRow)
+	xRow = xRow[:n]
+	gainRow = gainRow[:n]
+	for i := range n {
+		x, gain := xRow[i], gainRow[i]
+
+		yRow[i] = (x - mean - rest) * rstd * gain
+	}
+}
+
+func normalizeScalePortable[T Float](yRow, zRow, xRow, gainRow []T, mean T, rest T, rstd T) {
+	n := len(yRow)
+	zRow = zRow[:n]
+	xRow = xRow[:n]
+	gainRow = gainRow[:n]
+	for i := range n {
+		x, gain := xRow[i], gainRow[i]
+		y := (x - mean - rest) * rstd
+
+		zRow[i] = y * gain
+		yRow[i] = y
+	}
+}
+
+func normScaleShiftPortable[T Float](yRow, xRow, gainRow, biasRow []T, mean T, rest T, rstd T) {
+	n := len(yRow)
+	xRow = xRow[:n]
+	gainRow = gainRow[:n]
+	biasRow = biasRow[:n]
+	for i := range n {
+		x, gain, bias := xRow[i], gainRow[i], biasRow[i]
+
+		yRow[i] = (x-mean-rest)*rstd*gain + bias
+	}
+}
+
+func normRowGradientPortable[T Float](dxRow, dyRow, gainRow, normalRow, addendRow []T, meanH T, meanHN T, rstd T) {
+	n := len(dxRow)
+	dyRow = dyRow[:n]
+	gainRow = gainRow[:n]
+	normalRow = normalRow[:n]
+	addendRow = addendRow[:n]
+	for i := range n {
+		dy, gain, normal, addend := dyRow[i], gainRow[i], normalRow[i], addendRow[i]
+
+		dxRow[i] = addend + (dy*gain-meanH-normal*meanHN)*rstd
+	}
+}
+
+func normRowGradientAlonePortable[T Float](dxRow, dyRow, gainRow, normalRow []T, meanH T, meanHN T, rstd T) {
+	n := len(dxRow)
+	dyRow = dyRow[:n]
+	gainRow = gainRow[:n]
+	normalRow = normalRow[:n]
+	for i := range n {
+		dy, gain, normal := dyRow[i], gainRow[i], normalRow[i]
+
+		dxRow[i] = (dy*gain - meanH - normal*meanHN) * rstd
+	}
+}
+
+func reluPortable[T Float](yRow, xRow []T) {
+	n := len(yRow)
+	xRow = xRow[:n]
+	for i := range n {
+		x := xRow[i]
+
+		yRow[i] = max(x, 0)
+	}
+}
+
+func reluSquaredPortable[T Float](yRow, xRow []T) {
+	n := len(yRow)
+	xRow = xRow[:n]
+	for i := range n {
+		x := xRow[i]
+		positive := max(x, 0)
+
+		yRow[i] = positive * positive
+	}
+}
+
+func reluSquaredGradientPortable[T Float](dxRow, dyRow, xRow []T) {
+	n := len(dxRow)
+	dyRow = dyRow[:n]
+	xRow = xRow[:n]
+	for i := range n {
+		dy, x := dyRow[i], xRow[i]
+		positive := max(x, 0)
+
+		dxRow[i] = dy * (positive + positive)
+	}
+}
+
 func sigmoidPortable[T Float](yRow, xRow []T) {
 	n := len(yRow)
 	xRow = xRow[:n]

@@ -9,22 +9,7 @@ func normGradient[T Float](p path, dx, addend, dy, gain, n []T, sumH, sumHN floa
 	if !rms {
 		meanH = T(sumH / float64(len(n)))
 	}
-	dx, dy, gain = dx[:len(n)], dy[:len(n)], gain[:len(n)]
-	switch {
-	case p > portable && addend == nil:
-		fastNormGradient(p, dx, dy, gain, n, meanH, meanHN, rstd)
-	case p > portable:
-		fastNormGradientAdd(p, dx, dy, gain, n, addend, meanH, meanHN, rstd)
-	case addend == nil:
-		for j, v := range n {
-			dx[j] = (dy[j]*gain[j] - meanH - v*meanHN) * rstd
-		}
-	default:
-		addend = addend[:len(n)]
-		for j, v := range n {
-			dx[j] = addend[j] + (dy[j]*gain[j]-meanH-v*meanHN)*rstd
-		}
-	}
+	normRowGradient(p, dx[:len(n)], dy, gain, n, addend, meanH, meanHN, rstd)
 }
 
 // gradientSums returns the sums of h and of h * n, h = dy * gain.

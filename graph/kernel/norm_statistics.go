@@ -44,51 +44,22 @@ func (s statistics[T]) save(mean, rstd []T, i int) {
 
 // normalize computes y = (x - mean) * rstd.
 func (s statistics[T]) normalize(p path, y, x []T) {
-	if p > portable {
-		fastNormalize(p, y, x, s.mean, s.rest, s.rstd)
-		return
-	}
-	y = y[:len(x)]
-	for j, v := range x {
-		y[j] = (v - s.mean - s.rest) * s.rstd
-	}
+	normalize(p, y, x, s.mean, s.rest, s.rstd)
 }
 
 // normalizeScale computes y = (x - mean) * rstd and z = y * gain.
 func (s statistics[T]) normalizeScale(p path, y, z, x, gain []T) {
-	if p > portable {
-		fastNormalizeScale(p, y, z, x, gain, s.mean, s.rest, s.rstd)
-		return
-	}
-	y, z, gain = y[:len(x)], z[:len(x)], gain[:len(x)]
-	for j, v := range x {
-		y[j] = (v - s.mean - s.rest) * s.rstd
-		z[j] = y[j] * gain[j]
-	}
+	normalizeScale(p, y, z, x, gain, s.mean, s.rest, s.rstd)
 }
 
 // scale computes y = (x - mean) * rstd * gain.
 func (s statistics[T]) scale(p path, y, x, gain []T) {
-	if p > portable {
-		fastNormScale(p, y, x, gain, s.mean, s.rest, s.rstd)
-		return
-	}
-	y, gain = y[:len(x)], gain[:len(x)]
-	for j, v := range x {
-		y[j] = (v - s.mean - s.rest) * s.rstd * gain[j]
-	}
+	normScale(p, y, x, gain, s.mean, s.rest, s.rstd)
 }
 
 // scaleShift computes y = (x - mean) * rstd * gain + bias.
 func (s statistics[T]) scaleShift(p path, y, x, gain, bias []T) {
-	if p > portable {
-		fastNormScaleShift(p, y, x, gain, bias, s.mean, s.rest, s.rstd)
-		return
-	}
-	y, gain, bias = y[:len(x)], gain[:len(x)], bias[:len(x)]
-	for j, v := range x {
-		y[j] = (v-s.mean-s.rest)*s.rstd*gain[j] + bias[j]
-	}
+	normScaleShift(p, y, x, gain, bias, s.mean, s.rest, s.rstd)
 }
 
 // The sums below are taken in several parts, so that an addition need not wait for the one before.

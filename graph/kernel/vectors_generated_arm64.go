@@ -107,76 +107,6 @@ func fastGradientSumsGain[T Float](p path, dgain, normal, dy, gain []T) (sumH, s
 //go:noescape
 func neonGradientSumsGain(dgain *float32, normal *float32, dy *float32, gain *float32, n int) (sumH float64, sumHN float64)
 
-// fastNormalize computes y = (x - mean - rest) * rstd.
-func fastNormalize[T Float](p path, y, x []T, mean, rest, rstd T) {
-	n := len(y)
-	x = x[:n]
-	neonNormalize((*float32)(pointer(y)), (*float32)(pointer(x)), n, float32(mean), float32(rest), float32(rstd))
-}
-
-//go:noescape
-func neonNormalize(y *float32, x *float32, n int, mean float32, rest float32, rstd float32)
-
-// fastNormScale computes y = (x - mean - rest) * rstd * gain.
-func fastNormScale[T Float](p path, y, x, gain []T, mean, rest, rstd T) {
-	n := len(y)
-	x = x[:n]
-	gain = gain[:n]
-	neonNormScale((*float32)(pointer(y)), (*float32)(pointer(x)), (*float32)(pointer(gain)), n, float32(mean), float32(rest), float32(rstd))
-}
-
-//go:noescape
-func neonNormScale(y *float32, x *float32, gain *float32, n int, mean float32, rest float32, rstd float32)
-
-// fastNormalizeScale computes y = (x - mean - rest) * rstd, z = y * gain.
-func fastNormalizeScale[T Float](p path, y, z, x, gain []T, mean, rest, rstd T) {
-	n := len(y)
-	z = z[:n]
-	x = x[:n]
-	gain = gain[:n]
-	neonNormalizeScale((*float32)(pointer(y)), (*float32)(pointer(z)), (*float32)(pointer(x)), (*float32)(pointer(gain)), n, float32(mean), float32(rest), float32(rstd))
-}
-
-//go:noescape
-func neonNormalizeScale(y *float32, z *float32, x *float32, gain *float32, n int, mean float32, rest float32, rstd float32)
-
-// fastNormScaleShift computes y = (x - mean - rest) * rstd * gain + bias.
-func fastNormScaleShift[T Float](p path, y, x, gain, bias []T, mean, rest, rstd T) {
-	n := len(y)
-	x = x[:n]
-	gain = gain[:n]
-	bias = bias[:n]
-	neonNormScaleShift((*float32)(pointer(y)), (*float32)(pointer(x)), (*float32)(pointer(gain)), (*float32)(pointer(bias)), n, float32(mean), float32(rest), float32(rstd))
-}
-
-//go:noescape
-func neonNormScaleShift(y *float32, x *float32, gain *float32, bias *float32, n int, mean float32, rest float32, rstd float32)
-
-// fastNormGradient computes dx = (dy * gain - meanH - normal * meanHN) * rstd.
-func fastNormGradient[T Float](p path, dx, dy, gain, normal []T, meanH, meanHN, rstd T) {
-	n := len(dx)
-	dy = dy[:n]
-	gain = gain[:n]
-	normal = normal[:n]
-	neonNormGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), (*float32)(pointer(normal)), n, float32(meanH), float32(meanHN), float32(rstd))
-}
-
-//go:noescape
-func neonNormGradient(dx *float32, dy *float32, gain *float32, normal *float32, n int, meanH float32, meanHN float32, rstd float32)
-
-// fastNormGradientAdd computes dx = addend + (dy * gain - meanH - normal * meanHN) * rstd.
-func fastNormGradientAdd[T Float](p path, dx, dy, gain, normal, addend []T, meanH, meanHN, rstd T) {
-	n := len(dx)
-	dy = dy[:n]
-	gain = gain[:n]
-	normal = normal[:n]
-	addend = addend[:n]
-	neonNormGradientAdd((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), (*float32)(pointer(normal)), (*float32)(pointer(addend)), n, float32(meanH), float32(meanHN), float32(rstd))
-}
-
-//go:noescape
-func neonNormGradientAdd(dx *float32, dy *float32, gain *float32, normal *float32, addend *float32, n int, meanH float32, meanHN float32, rstd float32)
-
 // fastDistancesMax computes x = scale * x - slope * (far - i) for element i, and the largest of the results; NaN is passed over.
 func fastDistancesMax[T Float](p path, x []T, scale, slope, far T) (largest T) {
 	n := len(x)
@@ -322,52 +252,6 @@ func addTwo[T Float](p path, out, x, y []T) {
 
 //go:noescape
 func neonAddTwo(out *float32, x *float32, y *float32, n int)
-
-// reluSquared computes y = max(x, 0)^2.
-func reluSquared[T Float](p path, y, x []T) {
-	n := len(y)
-	x = x[:n]
-	switch p {
-	case neon:
-		neonReLUSquared((*float32)(pointer(y)), (*float32)(pointer(x)), n)
-	default:
-		reluSquaredPortable(y, x)
-	}
-}
-
-//go:noescape
-func neonReLUSquared(y *float32, x *float32, n int)
-
-// reluSquaredGradient computes dx = 2 * dy * max(x, 0).
-func reluSquaredGradient[T Float](p path, dx, dy, x []T) {
-	n := len(dx)
-	dy = dy[:n]
-	x = x[:n]
-	switch p {
-	case neon:
-		neonReLUSquaredGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(x)), n)
-	default:
-		reluSquaredGradientPortable(dx, dy, x)
-	}
-}
-
-//go:noescape
-func neonReLUSquaredGradient(dx *float32, dy *float32, x *float32, n int)
-
-// relu computes y = max(x, 0).
-func relu[T Float](p path, y, x []T) {
-	n := len(y)
-	x = x[:n]
-	switch p {
-	case neon:
-		neonReLU((*float32)(pointer(y)), (*float32)(pointer(x)), n)
-	default:
-		reluPortable(y, x)
-	}
-}
-
-//go:noescape
-func neonReLU(y *float32, x *float32, n int)
 
 // reluGradient computes dx = dy where x > 0, else 0 * dy; the slope is max(x, 0) times 2^254, which is at least 1 for the smallest x, limited to 1.
 func reluGradient[T Float](p path, dx, dy, x []T) {
@@ -755,6 +639,156 @@ func addProducts[T Float](p path, sum, x, y []T) {
 
 //go:noescape
 func neonAddProducts(sum *float32, x *float32, y *float32, n int)
+
+// normalize computes formula.Normalize.
+func normalize[T Float](p path, y, x []T, mean T, rest T, rstd T) {
+	n := len(y)
+	x = x[:n]
+	switch p {
+	case neon:
+		neonNormalize((*float32)(pointer(y)), (*float32)(pointer(x)), n, float32(mean), float32(rest), float32(rstd))
+	default:
+		normalizePortable(y, x, mean, rest, rstd)
+	}
+}
+
+//go:noescape
+func neonNormalize(y *float32, x *float32, n int, number0 float32, number1 float32, number2 float32)
+
+// normScale computes formula.NormScale.
+func normScale[T Float](p path, y, x, gain []T, mean T, rest T, rstd T) {
+	n := len(y)
+	x = x[:n]
+	gain = gain[:n]
+	switch p {
+	case neon:
+		neonNormScale((*float32)(pointer(y)), (*float32)(pointer(x)), (*float32)(pointer(gain)), n, float32(mean), float32(rest), float32(rstd))
+	default:
+		normScalePortable(y, x, gain, mean, rest, rstd)
+	}
+}
+
+//go:noescape
+func neonNormScale(y *float32, x *float32, gain *float32, n int, number0 float32, number1 float32, number2 float32)
+
+// normalizeScale computes formula.NormalizeScale.
+func normalizeScale[T Float](p path, y, z, x, gain []T, mean T, rest T, rstd T) {
+	n := len(y)
+	z = z[:n]
+	x = x[:n]
+	gain = gain[:n]
+	switch p {
+	case neon:
+		neonNormalizeScale((*float32)(pointer(y)), (*float32)(pointer(z)), (*float32)(pointer(x)), (*float32)(pointer(gain)), n, float32(mean), float32(rest), float32(rstd))
+	default:
+		normalizeScalePortable(y, z, x, gain, mean, rest, rstd)
+	}
+}
+
+//go:noescape
+func neonNormalizeScale(y *float32, z *float32, x *float32, gain *float32, n int, number0 float32, number1 float32, number2 float32)
+
+// normScaleShift computes formula.NormScaleShift.
+func normScaleShift[T Float](p path, y, x, gain, bias []T, mean T, rest T, rstd T) {
+	n := len(y)
+	x = x[:n]
+	gain = gain[:n]
+	bias = bias[:n]
+	switch p {
+	case neon:
+		neonNormScaleShift((*float32)(pointer(y)), (*float32)(pointer(x)), (*float32)(pointer(gain)), (*float32)(pointer(bias)), n, float32(mean), float32(rest), float32(rstd))
+	default:
+		normScaleShiftPortable(y, x, gain, bias, mean, rest, rstd)
+	}
+}
+
+//go:noescape
+func neonNormScaleShift(y *float32, x *float32, gain *float32, bias *float32, n int, number0 float32, number1 float32, number2 float32)
+
+// normRowGradient computes formula.NormRowGradient.
+func normRowGradient[T Float](p path, dx, dy, gain, normal, addend []T, meanH T, meanHN T, rstd T) {
+	if addend == nil {
+		normRowGradientAlone(p, dx, dy, gain, normal, meanH, meanHN, rstd)
+		return
+	}
+	n := len(dx)
+	dy = dy[:n]
+	gain = gain[:n]
+	normal = normal[:n]
+	addend = addend[:n]
+	switch p {
+	case neon:
+		neonNormRowGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), (*float32)(pointer(normal)), (*float32)(pointer(addend)), n, float32(meanH), float32(meanHN), float32(rstd))
+	default:
+		normRowGradientPortable(dx, dy, gain, normal, addend, meanH, meanHN, rstd)
+	}
+}
+
+//go:noescape
+func neonNormRowGradient(dx *float32, dy *float32, gain *float32, normal *float32, addend *float32, n int, number0 float32, number1 float32, number2 float32)
+
+// normRowGradientAlone computes formula.NormRowGradient.
+func normRowGradientAlone[T Float](p path, dx, dy, gain, normal []T, meanH T, meanHN T, rstd T) {
+	n := len(dx)
+	dy = dy[:n]
+	gain = gain[:n]
+	normal = normal[:n]
+	switch p {
+	case neon:
+		neonNormRowGradientAlone((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), (*float32)(pointer(normal)), n, float32(meanH), float32(meanHN), float32(rstd))
+	default:
+		normRowGradientAlonePortable(dx, dy, gain, normal, meanH, meanHN, rstd)
+	}
+}
+
+//go:noescape
+func neonNormRowGradientAlone(dx *float32, dy *float32, gain *float32, normal *float32, n int, number0 float32, number1 float32, number2 float32)
+
+// relu computes formula.Relu.
+func relu[T Float](p path, y, x []T) {
+	n := len(y)
+	x = x[:n]
+	switch p {
+	case neon:
+		neonRelu((*float32)(pointer(y)), (*float32)(pointer(x)), n)
+	default:
+		reluPortable(y, x)
+	}
+}
+
+//go:noescape
+func neonRelu(y *float32, x *float32, n int)
+
+// reluSquared computes formula.ReluSquared.
+func reluSquared[T Float](p path, y, x []T) {
+	n := len(y)
+	x = x[:n]
+	switch p {
+	case neon:
+		neonReluSquared((*float32)(pointer(y)), (*float32)(pointer(x)), n)
+	default:
+		reluSquaredPortable(y, x)
+	}
+}
+
+//go:noescape
+func neonReluSquared(y *float32, x *float32, n int)
+
+// reluSquaredGradient computes formula.ReluSquaredGradient.
+func reluSquaredGradient[T Float](p path, dx, dy, x []T) {
+	n := len(dx)
+	dy = dy[:n]
+	x = x[:n]
+	switch p {
+	case neon:
+		neonReluSquaredGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(x)), n)
+	default:
+		reluSquaredGradientPortable(dx, dy, x)
+	}
+}
+
+//go:noescape
+func neonReluSquaredGradient(dx *float32, dy *float32, x *float32, n int)
 
 // sigmoid computes formula.Sigmoid.
 func sigmoid[T Float](p path, y, x []T) {

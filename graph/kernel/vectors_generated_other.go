@@ -22,18 +22,6 @@ func fastGradientSums[T Float](p path, normal, dy, gain []T) (sumH, sumHN float6
 
 func fastGradientSumsGain[T Float](p path, dgain, normal, dy, gain []T) (sumH, sumHN float64) { return }
 
-func fastNormalize[T Float](p path, y, x []T, mean, rest, rstd T) {}
-
-func fastNormScale[T Float](p path, y, x, gain []T, mean, rest, rstd T) {}
-
-func fastNormalizeScale[T Float](p path, y, z, x, gain []T, mean, rest, rstd T) {}
-
-func fastNormScaleShift[T Float](p path, y, x, gain, bias []T, mean, rest, rstd T) {}
-
-func fastNormGradient[T Float](p path, dx, dy, gain, normal []T, meanH, meanHN, rstd T) {}
-
-func fastNormGradientAdd[T Float](p path, dx, dy, gain, normal, addend []T, meanH, meanHN, rstd T) {}
-
 func fastDistancesMax[T Float](p path, x []T, scale, slope, far T) (largest T) { return }
 
 func fastDistancesMaxRows[T Float](p path, rows []scoreRow[T], x []T, scale T, slope T) {}
@@ -60,12 +48,6 @@ func fastExp[T Float](p path, x []T, shift float64) (sum float64) { return }
 func fastAdamW[T Float](p path, w, dw, m, v []T, new1, new2, rate, correct, eps, decay, scale T) {}
 
 func addTwo[T Float](p path, out, x, y []T) { addTwoPortable(out, x, y) }
-
-func reluSquared[T Float](p path, y, x []T) { reluSquaredPortable(y, x) }
-
-func reluSquaredGradient[T Float](p path, dx, dy, x []T) { reluSquaredGradientPortable(dx, dy, x) }
-
-func relu[T Float](p path, y, x []T) { reluPortable(y, x) }
 
 func reluGradient[T Float](p path, dx, dy, x []T) { reluGradientPortable(dx, dy, x) }
 
@@ -138,6 +120,40 @@ func multiplyGradient[T Float](p path, dx, dy, dz, x, y []T) {
 }
 
 func addProducts[T Float](p path, sum, x, y []T) { addProductsPortable(sum, x, y) }
+
+func normalize[T Float](p path, y, x []T, mean T, rest T, rstd T) {
+	normalizePortable(y, x, mean, rest, rstd)
+}
+
+func normScale[T Float](p path, y, x, gain []T, mean T, rest T, rstd T) {
+	normScalePortable(y, x, gain, mean, rest, rstd)
+}
+
+func normalizeScale[T Float](p path, y, z, x, gain []T, mean T, rest T, rstd T) {
+	normalizeScalePortable(y, z, x, gain, mean, rest, rstd)
+}
+
+func normScaleShift[T Float](p path, y, x, gain, bias []T, mean T, rest T, rstd T) {
+	normScaleShiftPortable(y, x, gain, bias, mean, rest, rstd)
+}
+
+func normRowGradient[T Float](p path, dx, dy, gain, normal, addend []T, meanH T, meanHN T, rstd T) {
+	if addend == nil {
+		normRowGradientAlonePortable(dx, dy, gain, normal, meanH, meanHN, rstd)
+		return
+	}
+	normRowGradientPortable(dx, dy, gain, normal, addend, meanH, meanHN, rstd)
+}
+
+func normRowGradientAlone[T Float](p path, dx, dy, gain, normal []T, meanH T, meanHN T, rstd T) {
+	normRowGradientAlonePortable(dx, dy, gain, normal, meanH, meanHN, rstd)
+}
+
+func relu[T Float](p path, y, x []T) { reluPortable(y, x) }
+
+func reluSquared[T Float](p path, y, x []T) { reluSquaredPortable(y, x) }
+
+func reluSquaredGradient[T Float](p path, dx, dy, x []T) { reluSquaredGradientPortable(dx, dy, x) }
 
 func sigmoid[T Float](p path, y, x []T) { sigmoidPortable(y, x) }
 

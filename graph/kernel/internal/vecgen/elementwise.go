@@ -17,40 +17,6 @@ var elementwiseRoutines = []routine{
 		`,
 	},
 	{
-		signature: "ReLUSquared(y, x []T)",
-		chooser:   "reluSquared",
-		doc:       "y = max(x, 0)^2.",
-		unroll:    4, scratch: "t x",
-		work: `
-			positive t, x
-			VMULPS x, x, x
-			store x, y
-		`,
-	},
-	{
-		signature: "ReLUSquaredGradient(dx, dy, x []T)",
-		chooser:   "reluSquaredGradient",
-		doc:       "dx = 2 * dy * max(x, 0).",
-		unroll:    4, scratch: "dy x",
-		work: `
-			positive dy, x
-			VADDPS x, x, x
-			load dy, dy
-			VMULPS x, dy, dy
-			store dy, dx
-		`,
-	},
-	{
-		signature: "ReLU(y, x []T)",
-		chooser:   "relu",
-		doc:       "y = max(x, 0).",
-		unroll:    4, scratch: "t x",
-		work: `
-			positive t, x
-			store x, y
-		`,
-	},
-	{
 		signature: "ReLUGradient(dx, dy, x []T)",
 		chooser:   "reluGradient",
 		doc:       "dx = dy where x > 0, else 0 * dy; the slope is max(x, 0) times 2^254, which is at least 1 for the smallest x, limited to 1.",

@@ -11,7 +11,7 @@ import (
 // macros are the listings that others name like an instruction, by their names. The first line of
 // each has its name and its parameters.
 var macros = byName(exp2, exp2Powers, geluExponent, normalTail, decay, quickDecay,
-	expSingle, expSingleWithin, tanhRatio, normalize, normGradient, positive)
+	expSingle, expSingleWithin, tanhRatio, positive)
 
 func byName(listings ...string) map[string]string {
 	named := map[string]string{}

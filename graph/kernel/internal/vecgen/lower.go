@@ -138,6 +138,10 @@ func (l *lowering) operand(v *value) string {
 // inRegister returns an operand that an instruction needs in a register; a constant may be loaded
 // into the given one.
 func (l *lowering) inRegister(v *value, spare int) string {
+	if v.name == "0" {
+		l.line("zero", l.register(spare))
+		return l.register(spare)
+	}
 	if v.op == "constant" {
 		return l.operand(v) + "@" + l.register(spare)
 	}
@@ -204,7 +208,7 @@ func (l *lowering) compute(v *value) {
 		l.ordered(v)
 	case "max", "min":
 		l.bound(v)
-	case "fma", "fnma":
+	case "fma", "fms", "fnma":
 		l.fused(v)
 	case "round", "exact":
 		l.rounded(v)
@@ -215,7 +219,7 @@ func (l *lowering) compute(v *value) {
 
 var instructions = map[string]string{
 	"+": "VADD", "*": "VMUL", "-": "VSUB", "/": "VDIV", "max": "VMAX", "min": "VMIN",
-	"fma": "VFMADD231", "fnma": "VFNMADD231",
+	"fma": "VFMADD231", "fms": "VFMSUB231", "fnma": "VFNMADD231",
 }
 
 // instruction names an operator's instruction, or completes a name's beginning.
@@ -258,14 +262,15 @@ func (l *lowering) bound(v *value) {
 	x, limit := v.args[0], v.args[1]
 	from := l.take(x)
 	spare := l.hold(v)
-	l.line(l.instruction(v.op), l.register(from), l.inRegister(limit, spare), l.register(choose(l.left[x] == 1, from, spare)))
+	second := l.inRegister(limit, spare)
+	l.line(l.instruction(v.op), l.register(from), second, l.register(choose(l.left[x] == 1, from, spare)))
 	if l.left[x] == 1 {
 		l.held[from], l.held[spare] = v, nil
 	}
 	l.done(limit, x)
 }
 
-// fused writes ab+c or c-ab. The result replaces c or, if that is needed later, a factor.
+// fused writes ab+c, ab-c or c-ab. The result replaces c or, if that is needed later, a factor.
 func (l *lowering) fused(v *value) {
 	a, b, c := v.args[0], v.args[1], v.args[2]
 	if fixed(b) || !fixed(a) && b.op == "load" && l.at(b) < 0 {

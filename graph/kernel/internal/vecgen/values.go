@@ -10,7 +10,7 @@ import (
 
 // value is a value of a formula in vectors, an operation on others.
 type value struct {
-	op   string   // load, constant, number, a binary operator, fma (ab+c), fnma (c-ab), exact, round, or a macro's
+	op   string   // load, constant, number, a binary operator, fma (ab+c), fms (ab-c), fnma (c-ab), exact, round, or a macro's
 	name string   // of a load's slice, or of a constant
 	text string   // of a number: in Go, in terms of the formula's numbers
 	args []*value // operands
@@ -217,8 +217,8 @@ func (g *values) fuse() {
 		switch {
 		case product(y):
 			v.op, x, y = choose(v.op == "+", "fma", "fnma"), y, x
-		case product(x) && v.op == "+":
-			v.op = "fma"
+		case product(x):
+			v.op = choose(v.op == "+", "fma", "fms")
 		default:
 			continue
 		}
