@@ -70,7 +70,7 @@ func TestCommittedExperiments(t *testing.T) {
 		assert.Equal(t, report.Markdown(log, filepath.Base(picture), call), lineFeeds(fileText(t, page)), "make it again: %s", call)
 		assert.Equal(t, string(svg), lineFeeds(fileText(t, picture)), "make it again: %s", call)
 	}
-	assert.Len(t, kinds, 8, "a log of each kind")
+	assert.Len(t, kinds, 9, "a log of each kind")
 }
 
 // shownOn is the zoo without the streams that have come since a page of cards was last made, none
