@@ -48,7 +48,10 @@ func differenceSlopes[T kernel.Float](x kernel.Elements[T]) {
 // TestFormulaOfAnotherPackage runs and differentiates it.
 func TestFormulaOfAnotherPackage(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Threads: 1})
-	x, z := b.Param(graph.ParamSpec{Name: "x", Shape: []int{2, 3}, Init: graph.Initializer{Std: 1}}), b.Param(graph.ParamSpec{Name: "z", Shape: []int{2, 3}, Init: graph.Initializer{Std: 1}})
+	param := func(name string) *gorgonia.Node {
+		return b.Param(graph.ParamSpec{Name: name, Shape: []int{2, 3}, Init: graph.Initializer{Std: 1}})
+	}
+	x, z := param("x"), param("z")
 	y := b.Formula(difference(), gorgonia.Nodes{x, z}, 2.5)[0]
 	require.NoError(t, b.Err())
 	loss := gorgonia.Must(gorgonia.Sum(y))
@@ -75,20 +78,29 @@ func TestFormulaErrors(t *testing.T) {
 	gradient := func(g *kernel.Formula) *kernel.Formula {
 		return change(func(k *kernel.Formula) { k.Gradients = []func() *kernel.Formula{func() *kernel.Formula { return g }} })
 	}
-	for want, c := range map[string]struct {
+	type attempt struct {
 		f       *kernel.Formula
 		inputs  int
 		numbers []float64
-	}{
-		"graph: Difference(2): want 2 inputs and 1 numbers, got 1 and 1":                          {difference(), 1, []float64{2}},
-		"graph: Difference: want 2 inputs and 1 numbers, got 2 and 0":                             {difference(), 2, nil},
-		"graph: Difference(2): want a formula with results and functions for float32 and float64": {change(func(k *kernel.Formula) { k.Double = nil }), 2, []float64{2}},
-		"graph: Difference(2): G: want inputs named after the formula's or dy, got w":             {gradient(&kernel.Formula{Name: "G", Numbers: 1, Inputs: arrays("dy", "w"), Results: arrays("dx")}), 2, []float64{2}},
-		"graph: Difference(2): G: want results named d and an input of the formula, got dw":       {gradient(&kernel.Formula{Name: "G", Numbers: 1, Inputs: arrays("dy"), Results: arrays("dw")}), 2, []float64{2}},
-		"graph: Difference(2): G: want the formula's 1 numbers, got 0":                            {gradient(&kernel.Formula{Name: "G", Inputs: arrays("dy"), Results: arrays("dx")}), 2, []float64{2}},
-		"graph: Difference(2): G: want results named d and an input of the formula, got dy":       {gradient(&kernel.Formula{Name: "G", Numbers: 1, Inputs: arrays("dy"), Results: arrays("dy")}), 2, []float64{2}},
-		"graph: Difference(2): G: want the addend z as the last input, got number 1 of 2":         {gradient(&kernel.Formula{Name: "G", Numbers: 1, Inputs: []kernel.FormulaArray{{Name: "z", Addend: true}, {Name: "dy"}}, Results: arrays("dx")}), 2, []float64{2}},
-		"graph: Difference(2): z: want shape (2, 3) as x, got (3)":                                {difference(), 3, []float64{2}},
+	}
+	of := func(f *kernel.Formula) attempt { return attempt{f, 2, []float64{2}} }
+	first := kernel.FormulaArray{Name: "z", Addend: true}
+	for want, c := range map[string]attempt{
+		"graph: Difference(2): want 2 inputs and 1 numbers, got 1 and 1": {difference(), 1, []float64{2}},
+		"graph: Difference: want 2 inputs and 1 numbers, got 2 and 0":    {difference(), 2, nil},
+		"graph: Difference(2): z: want shape (2, 3) as x, got (3)":       {difference(), 3, []float64{2}},
+		"graph: Difference(2): want a formula with results and functions for float32 and float64": of(
+			change(func(k *kernel.Formula) { k.Double = nil })),
+		"graph: Difference(2): G: want inputs named after the formula's or dy, got w": of(
+			gradient(&kernel.Formula{Name: "G", Numbers: 1, Inputs: arrays("dy", "w"), Results: arrays("dx")})),
+		"graph: Difference(2): G: want results named d and an input of the formula, got dw": of(
+			gradient(&kernel.Formula{Name: "G", Numbers: 1, Inputs: arrays("dy"), Results: arrays("dw")})),
+		"graph: Difference(2): G: want the formula's 1 numbers, got 0": of(
+			gradient(&kernel.Formula{Name: "G", Inputs: arrays("dy"), Results: arrays("dx")})),
+		"graph: Difference(2): G: want results named d and an input of the formula, got dy": of(
+			gradient(&kernel.Formula{Name: "G", Numbers: 1, Inputs: arrays("dy"), Results: arrays("dy")})),
+		"graph: Difference(2): G: want the addend z as the last input, got number 1 of 2": of(
+			gradient(&kernel.Formula{Name: "G", Numbers: 1, Inputs: append([]kernel.FormulaArray{first}, arrays("dy")...), Results: arrays("dx")})),
 	} {
 		b := graph.On(gorgonia.NewGraph(), graph.Options{})
 		inputs := gorgonia.Nodes{b.Param(graph.ParamSpec{Name: "x", Shape: []int{2, 3}})}
