@@ -64,11 +64,8 @@ func TestLastingPage(t *testing.T) {
 	assert.Equal(t, 7, rows)
 	for model, rises := range map[string]string{"transformer-blocks": "5.0, 2.1, 1.7 and 1.2", "rmt-blocks": "8.4, 4.6, 1.6 and 5.6"} {
 		blocks, last := read(model), 21875
-		want := make([]any, 4)
-		for i := range want {
-			want[i] = blocks.at("change-of-the-loss", last, fmt.Sprint("blocks.", i))
-		}
-		assert.Equal(t, fmt.Sprintf("%.1f, %.1f, %.1f and %.1f", want...), rises)
+		rise := func(block int) float64 { return blocks.at("change-of-the-loss", last, fmt.Sprint("blocks.", block)) }
+		assert.Equal(t, fmt.Sprintf("%.1f, %.1f, %.1f and %.1f", rise(0), rise(1), rise(2), rise(3)), rises)
 		assert.Contains(t, string(page), rises)
 	}
 }
