@@ -5,7 +5,6 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -25,7 +24,7 @@ const (
 // method Help (settings.Helper).
 func TestCodeColumns(t *testing.T) {
 	for _, path := range files(t, ".go") {
-		source, err := os.ReadFile(filepath.Join(root, path))
+		source, err := os.ReadFile(path)
 		require.NoError(t, err)
 		head, _, _ := strings.Cut(string(source), "\npackage ")
 		if strings.HasSuffix(path, "_test.go") || strings.Contains(head, "// Code generated ") {
@@ -43,7 +42,7 @@ func TestCodeColumns(t *testing.T) {
 // by a tab, comments after code, directives and generated files may be longer.
 func TestColumns(t *testing.T) {
 	for _, path := range files(t, ".go") {
-		for _, line := range longLines(t, filepath.Join(root, path), nil) {
+		for _, line := range longLines(t, path, nil) {
 			t.Errorf("%s: want comment lines of at most %d columns, got %s", path, columns, line)
 		}
 	}

@@ -30,7 +30,7 @@ func TestOnlyTheListNamesDesigns(t *testing.T) {
 	d := designsOf(models.Standard())
 	for _, path := range sources(t) {
 		if path != list {
-			assert.Empty(t, d.in(parse(t, filepath.Join(root, path))), "%s names designs: ask models.Spec.Design or Shape, or the zoo", path)
+			assert.Empty(t, d.in(parse(t, path)), "%s names designs: ask models.Spec.Design or Shape, or the zoo", path)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func TestFewTestsNameDesigns(t *testing.T) {
 	}
 	for _, path := range goFiles(t, true) {
 		var named []string
-		for _, name := range d.mentioned(parse(t, filepath.Join(root, path)), presets) {
+		for _, name := range d.mentioned(parse(t, path), presets) {
 			if !slices.Contains(plain, name) && !own(path, name) {
 				named = append(named, name)
 			}
@@ -196,21 +196,19 @@ func sources(t *testing.T) []string {
 
 // goFiles returns the module's Go files: the tests or the others.
 func goFiles(t *testing.T, tests bool) (paths []string) {
-	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if d.IsDir() {
 			name := d.Name()
-			if name == "testdata" || name == "shared" || name == "build" || strings.HasPrefix(name, ".") && name != ".." || isModule(path) {
+			if name == "testdata" || name == "shared" || name == "build" || strings.HasPrefix(name, ".") && name != "." || isModule(path) {
 				return filepath.SkipDir
 			}
 			return nil
 		}
 		if strings.HasSuffix(path, ".go") && strings.HasSuffix(path, "_test.go") == tests {
-			relative, err := filepath.Rel(root, path)
-			paths = append(paths, filepath.ToSlash(relative))
-			return err
+			paths = append(paths, filepath.ToSlash(path))
 		}
 		return nil
 	}))
@@ -220,7 +218,7 @@ func goFiles(t *testing.T, tests bool) (paths []string) {
 // isModule tells whether a folder below the root is a module of its own.
 func isModule(folder string) bool {
 	_, err := os.Stat(filepath.Join(folder, "go.mod"))
-	return err == nil && filepath.Clean(folder) != filepath.Clean(root)
+	return err == nil && folder != "."
 }
 
 // streams is the package with the designs.

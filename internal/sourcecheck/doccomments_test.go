@@ -22,7 +22,7 @@ func TestExportedFunctionsAreDocumented(t *testing.T) {
 	for _, p := range documented {
 		t.Run(p, func(t *testing.T) {
 			n := 0
-			for _, f := range parseFolder(t, filepath.Join("..", "..", filepath.FromSlash(p))) {
+			for _, f := range parseFolder(t, filepath.FromSlash(p)) {
 				for _, d := range f.Decls {
 					if function, ok := d.(*ast.FuncDecl); ok && exported(function) {
 						n++
@@ -37,7 +37,7 @@ func TestExportedFunctionsAreDocumented(t *testing.T) {
 	}
 }
 
-// parse reads a package's files except tests.
+// parseFolder reads a package's files except tests.
 func parseFolder(t *testing.T, dir string) []*ast.File {
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	require.NoError(t, err)

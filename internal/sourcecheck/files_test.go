@@ -11,18 +11,18 @@ import (
 )
 
 // files lists the repository's files with one of the extensions, those of other modules and of
-// testdata included, relative to root.
+// testdata included, relative to the root.
 func files(t *testing.T, extensions ...string) (paths []string) {
 	t.Helper()
-	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		name := entry.Name()
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || slices.Contains([]string{"build", "runs"}, name)):
+		case entry.IsDir() && path != "." && (strings.HasPrefix(name, ".") || slices.Contains([]string{"build", "runs"}, name)):
 			return filepath.SkipDir
 		case !entry.IsDir() && slices.Contains(extensions, filepath.Ext(path)):
-			paths = append(paths, strings.TrimPrefix(filepath.ToSlash(path), root+"/"))
+			paths = append(paths, filepath.ToSlash(path))
 		}
 		return nil
 	}))

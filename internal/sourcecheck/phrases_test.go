@@ -18,7 +18,7 @@ var phrase = regexp.MustCompile(`(?i)\b(is|are|was|were)\s+(that|those)\s+of\b|\
 // TestPhrases refuses the phrases in Go comments and in Markdown.
 func TestPhrases(t *testing.T) {
 	for _, path := range files(t, ".go", ".md") {
-		for _, text := range prose(t, filepath.Join(root, path)) {
+		for _, text := range prose(t, path) {
 			for _, found := range phrase.FindAllString(text, -1) {
 				t.Errorf("%s: want a plain sentence, got one with %q", path, found)
 			}

@@ -14,7 +14,7 @@ import (
 // TestReliabilityNamesTests: every test that docs/reliability.md names exists, in the package that
 // it names; a bug's row also says whether its test fails before the mend.
 func TestReliabilityNamesTests(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "reliability.md"))
+	text, err := os.ReadFile(filepath.Join("docs", "reliability.md"))
 	require.NoError(t, err)
 	tests := map[string]string{} // the packages of each, in one text
 	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
@@ -22,7 +22,7 @@ func TestReliabilityNamesTests(t *testing.T) {
 		if !strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		source, err := os.ReadFile(filepath.Join(root, path))
+		source, err := os.ReadFile(path)
 		require.NoError(t, err)
 		for _, f := range function.FindAllStringSubmatch(string(source), -1) {
 			tests[f[1]] += " " + filepath.ToSlash(filepath.Dir(path)) + " "
@@ -52,13 +52,13 @@ func TestPlantedFaults(t *testing.T) {
 		if !strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		source, err := os.ReadFile(filepath.Join(root, path))
+		source, err := os.ReadFile(path)
 		require.NoError(t, err)
 		for _, f := range regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`).FindAllStringSubmatch(string(source), -1) {
 			targets[filepath.ToSlash(filepath.Dir(path))+" "+f[1]] = false
 		}
 	}
-	planted, err := os.ReadFile(filepath.Join(root, "internal", "fuzztest", "planted.tsv"))
+	planted, err := os.ReadFile(filepath.Join("internal", "fuzztest", "planted.tsv"))
 	require.NoError(t, err)
 	plain := strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`)
 	for _, line := range strings.Split(strings.TrimSpace(string(planted)), "\n") {
@@ -67,7 +67,7 @@ func TestPlantedFaults(t *testing.T) {
 		target := row[0] + " " + row[1]
 		assert.Contains(t, targets, target)
 		targets[target] = true
-		source, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(row[2])))
+		source, err := os.ReadFile(filepath.FromSlash(row[2]))
 		require.NoError(t, err)
 		assert.Equal(t, 1, strings.Count(string(source), plain.Replace(row[3])), "%s: %s", row[2], row[3])
 		assert.NotEqual(t, row[3], row[4])

@@ -1,4 +1,4 @@
-package regular
+package internal_test
 
 import (
 	"os"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/regular"
 )
 
 const pointerFile = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
@@ -21,12 +23,12 @@ func written(t *testing.T, content string) string {
 // TestPointersAreNotOpened: the file that is opened is never a Git LFS pointer.
 func TestPointersAreNotOpened(t *testing.T) {
 	path := written(t, pointerFile)
-	_, _, err := Open(path)
+	_, _, err := regular.Open(path)
 	assert.EqualError(t, err, path+": it is a Git LFS pointer to the file that is wanted: run git lfs pull")
-	_, err = Read(path, 1000)
+	_, err = regular.Read(path, 1000)
 	assert.EqualError(t, err, path+": it is a Git LFS pointer to the file that is wanted: run git lfs pull")
 	for _, content := range []string{"version 2", "", "version https://example.org"} {
-		f, size, err := Open(written(t, content))
+		f, size, err := regular.Open(written(t, content))
 		require.NoError(t, err)
 		assert.EqualValues(t, len(content), size)
 		text := make([]byte, size)
@@ -37,8 +39,8 @@ func TestPointersAreNotOpened(t *testing.T) {
 	}
 }
 
-// TestRead: other kinds of files are no text, and a byte order mark is none of it.
-func TestRead(t *testing.T) {
+// TestReadText: other kinds of files are no text, and a byte order mark is none of it.
+func TestReadText(t *testing.T) {
 	for content, want := range map[string]string{
 		"GGUF\x03\x00":                 "want text, but it is a GGUF file",
 		"PK\x03\x04\x14":               "want text, but it is a zip archive",
@@ -51,14 +53,14 @@ func TestRead(t *testing.T) {
 		"more than the allowed length": "want a file of at most 20 bytes, got more",
 	} {
 		path := written(t, content)
-		_, err := Read(path, 20)
+		_, err := regular.Read(path, 20)
 		require.ErrorContains(t, err, path+": "+want)
 	}
-	text, err := Read(written(t, ByteOrderMark+"text"), 20)
+	text, err := regular.Read(written(t, regular.ByteOrderMark+"text"), 20)
 	require.NoError(t, err)
 	assert.Equal(t, "text", string(text))
-	assert.Empty(t, Kind(nil))
+	assert.Empty(t, regular.Kind(nil))
 	for _, text := range []string{"GGUF is a format", "PAR1 is a word", "BZh9", "PK"} {
-		assert.Empty(t, Kind([]byte(text)), "a text")
+		assert.Empty(t, regular.Kind([]byte(text)), "a text")
 	}
 }

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package statusline_test
+package internal_test
 
 import (
 	"io"

@@ -1,4 +1,4 @@
-package readme
+package sourcecheck
 
 import (
 	"io/fs"

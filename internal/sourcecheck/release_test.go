@@ -1,5 +1,4 @@
-// Package release tests what a release consists of: its archives, and go install of its version.
-package release
+package sourcecheck
 
 import (
 	"archive/tar"
@@ -13,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/mod/module"
+	gomod "golang.org/x/mod/module"
 	modzip "golang.org/x/mod/zip"
 
 	"github.com/residua-go/residua/internal/longtest"
@@ -26,7 +25,7 @@ func TestArchives(t *testing.T) {
 		t.Skip("builds a program twice, in minutes, with Linux's tools")
 	}
 	clone := filepath.Join(t.TempDir(), "clone")
-	require.NoError(t, exec.Command("git", "clone", "-q", "../..", clone).Run())
+	require.NoError(t, exec.Command("git", "clone", "-q", ".", clone).Run())
 	var archives [2][]byte
 	for i := range archives {
 		build := exec.Command("make", "release", "ONLY=linux_"+runtime.GOARCH)
@@ -64,12 +63,12 @@ func TestInstalled(t *testing.T) {
 	at := filepath.Join(proxy, "github.com/residua-go/residua/@v")
 	require.NoError(t, os.MkdirAll(at, 0o755))
 	clone := filepath.Join(proxy, "clone")
-	require.NoError(t, exec.Command("git", "clone", "-q", "../..", clone).Run())
+	require.NoError(t, exec.Command("git", "clone", "-q", ".", clone).Run())
 	f, err := os.Create(filepath.Join(at, version+".zip"))
 	require.NoError(t, err)
-	require.NoError(t, modzip.CreateFromVCS(f, module.Version{Path: "github.com/residua-go/residua", Version: version}, clone, "HEAD", ""))
+	require.NoError(t, modzip.CreateFromVCS(f, gomod.Version{Path: "github.com/residua-go/residua", Version: version}, clone, "HEAD", ""))
 	require.NoError(t, f.Close())
-	mod, err := os.ReadFile("../../go.mod")
+	mod, err := os.ReadFile("./go.mod")
 	require.NoError(t, err)
 	for name, text := range map[string]string{version + ".mod": string(mod), version + ".info": `{"Version":"` + version + `"}`, "list": version + "\n"} {
 		require.NoError(t, os.WriteFile(filepath.Join(at, name), []byte(text), 0o644))

@@ -1,6 +1,4 @@
-// Package sourcetable tests docs/sources.md, the table of what the sources say: the files, commands
-// and tests that it names exist.
-package sourcetable
+package sourcecheck
 
 import (
 	"os"
@@ -19,8 +17,6 @@ import (
 	"github.com/residua-go/residua/runconfig"
 )
 
-const root = "../.."
-
 // row is a statement in docs/sources.md.
 type row struct {
 	source, statement string
@@ -38,9 +34,9 @@ var (
 // TestEveryStatementIsShown: each row names files, commands and tests that exist, or says why it is
 // not shown yet; a row that names an analysis says what the analysis found.
 func TestEveryStatementIsShown(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "sources.md"))
+	text, err := os.ReadFile(filepath.Join("docs", "sources.md"))
 	require.NoError(t, err)
-	rows := parse(t, string(text))
+	rows := parseTable(t, string(text))
 	sources := map[string]int{}
 	for _, r := range rows {
 		sources[r.source]++
@@ -66,7 +62,7 @@ func TestMissingNamesAreFound(t *testing.T) {
 		"`models/zoo.go` | not yet: | `models`: TestPresetCounts",
 	} {
 		var noted failures
-		for _, r := range parse(t, "## A\n\n| statement | where | shown by | held by |\n|---|---|---|---|\n| s | "+cells+" |\n") {
+		for _, r := range parseTable(t, "## A\n\n| statement | where | shown by | held by |\n|---|---|---|---|\n| s | "+cells+" |\n") {
 			r.check(&noted)
 		}
 		assert.NotZero(t, noted, cells)
@@ -78,8 +74,8 @@ type failures int
 
 func (f *failures) Errorf(string, ...any) { *f++ }
 
-// parse reads the rows of every table under a heading.
-func parse(t *testing.T, text string) []row {
+// parseTable reads the rows of every table under a heading.
+func parseTable(t *testing.T, text string) []row {
 	var rows []row
 	source := ""
 	for _, line := range strings.Split(text, "\n") {
@@ -163,7 +159,7 @@ func isCommand(command string) bool {
 	case words[0] == "cmd/residua":
 		return len(words) > 1 && exists("cli/"+words[1])
 	case words[0] == "make":
-		notebooks, err := filepath.Glob(filepath.Join(root, "notebooks", strings.TrimPrefix(words[len(words)-1], "ONLY=")+"-*.ipynb"))
+		notebooks, err := filepath.Glob(filepath.Join("notebooks", strings.TrimPrefix(words[len(words)-1], "ONLY=")+"-*.ipynb"))
 		return err == nil && len(notebooks) == 1
 	}
 	return strings.HasPrefix(command, "go run ./") && exists(words[0])
@@ -203,13 +199,13 @@ func analysisOf(name string) report.Analysis {
 }
 
 func exists(path string) bool {
-	_, err := os.Stat(filepath.Join(root, filepath.FromSlash(path)))
+	_, err := os.Stat(filepath.FromSlash(path))
 	return err == nil
 }
 
 // textOf returns the text of the files in a folder that match a pattern; "" if there are none.
 func textOf(dir, pattern string) string {
-	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), pattern))
+	files, err := filepath.Glob(filepath.Join(filepath.FromSlash(dir), pattern))
 	if err != nil {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package tfevents
+package internal_test
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/tfevents"
 )
 
 // TestTensorBoardReadsIt: testdata has a file which TensorBoard 2.21.0 has read
@@ -20,11 +22,11 @@ import (
 func TestTensorBoardReadsIt(t *testing.T) {
 	var file bytes.Buffer
 	at := time.UnixMicro(1_700_000_000_250_000)
-	w, err := New(&file, at)
+	w, err := tfevents.New(&file, at)
 	require.NoError(t, err)
-	require.NoError(t, w.Scalars(at, 1, Scalar{"train/loss", 5.5}))
-	w = Append(&file)
-	require.NoError(t, w.Scalars(at.Add(2*time.Second), 300, Scalar{"train/loss", 2.25}, Scalar{"validation/loss", 2.5}))
+	require.NoError(t, w.Scalars(at, 1, tfevents.Scalar{Tag: "train/loss", Value: 5.5}))
+	w = tfevents.Append(&file)
+	require.NoError(t, w.Scalars(at.Add(2*time.Second), 300, tfevents.Scalar{Tag: "train/loss", Value: 2.25}, tfevents.Scalar{Tag: "validation/loss", Value: 2.5}))
 	require.NoError(t, w.Text(at.Add(3*time.Second), 300, "sample", "func main() {\n\té 雪"))
 
 	const known = "testdata/events.out.tfevents.known"

@@ -1,5 +1,4 @@
-// Package readme tests what README.md and docs/embed.md say.
-package readme
+package sourcecheck
 
 import (
 	"cmp"
@@ -24,7 +23,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestMain runs the tests in the repository's root, where the README's commands and Go run.
+// TestMain runs the tests in the repository's root.
 func TestMain(m *testing.M) {
 	if err := os.Chdir("../.."); err != nil {
 		panic(err)
@@ -61,7 +60,7 @@ func TestGoIsThatOfExamples(t *testing.T) {
 	assert.GreaterOrEqual(t, blocks, 6)
 }
 
-// TestFiveMinutes: the README is short. Package site checks its links.
+// TestFiveMinutes: the README is short. TestLinks checks its links.
 func TestFiveMinutes(t *testing.T) {
 	assert.LessOrEqual(t, strings.Count(read(t, "README.md"), "\n"), 110)
 }
@@ -81,11 +80,13 @@ func TestTheSample(t *testing.T) {
 func TestStreamsAreCounted(t *testing.T) {
 	others := len(models.Standard().Streams()) - 1
 	tens := map[int]string{2: "twenty", 3: "thirty", 4: "forty"}
-	assert.Contains(t, words(t, "README.md"), " and some "+tens[others/10]+" other streams")
+	assert.Contains(t, unwrapped(t, "README.md"), " and some "+tens[others/10]+" other streams")
 }
 
-// words returns a page's text with single spaces.
-func words(t *testing.T, page string) string { return strings.Join(strings.Fields(read(t, page)), " ") }
+// unwrapped returns a page's text with single spaces.
+func unwrapped(t *testing.T, page string) string {
+	return strings.Join(strings.Fields(read(t, page)), " ")
+}
 
 // TestQuickstart: what docs/experiments.md says of quickstart is in its log, without the seeds that
 // chose the rate.
@@ -114,7 +115,7 @@ func TestQuickstart(t *testing.T) {
 		plain, matrix, differences = append(plain, a), append(matrix, b), append(differences, b-a)
 	}
 	d, base := stats.Mean(differences), stats.Mean(plain)
-	page := words(t, "docs/experiments.md")
+	page := unwrapped(t, "docs/experiments.md")
 	assert.Contains(t, page, fmt.Sprintf("the RMT's loss is %.3f and the transformer's %.3f, lower by", stats.Mean(matrix).Mean, base.Mean))
 	assert.Contains(t, page, fmt.Sprintf("%.3f ± %.3f nats (%.1f%% ± %.1f%%;", -d.Mean, d.Error, -100*d.Mean/base.Mean, 100*d.Error/base.Mean))
 	assert.Contains(t, page, fmt.Sprintf("for %.0f%% of the FLOPs", 100*flops["rmt"]/flops["transformer"]))
@@ -165,7 +166,7 @@ func TestTheCards(t *testing.T) {
 		}
 		return stats.Mean(all)
 	}
-	page := words(t, "docs/experiments.md")
+	page := unwrapped(t, "docs/experiments.md")
 	const plain = "quickstart-transformer"
 	var eight []string // the series with eight seeds, the best first
 	for series, of := range losses {
@@ -180,14 +181,14 @@ func TestTheCards(t *testing.T) {
 	rmtMuon, deltaMuon := below(eight[1]+"-muon", plain+"-muon", 3), below(eight[0]+"-muon", plain+"-muon", 3)
 	assert.Contains(t, page, fmt.Sprintf("The RMT's loss is %s nats a byte below the transformer's, Deep Delta's %s; of five other designs with eight seeds none gains more than %.3f.", estimate(rmt), estimate(delta), third.Mean))
 	assert.Contains(t, page, fmt.Sprintf("With Muon the RMT and Deep Delta gain %.2f and %.2f (three seeds)", rmtMuon.Mean, deltaMuon.Mean))
-	assert.Contains(t, words(t, "README.md"), fmt.Sprintf("its loss is %.2f [nats](docs/glossary.md) a byte lower with AdamW, %.2f lower with Muon)", rmt.Mean, rmtMuon.Mean))
+	assert.Contains(t, unwrapped(t, "README.md"), fmt.Sprintf("its loss is %.2f [nats](docs/glossary.md) a byte lower with AdamW, %.2f lower with Muon)", rmt.Mean, rmtMuon.Mean))
 	longer := chosenLosses(t, "zoo")
 	assert.Greater(t, longer["rmt"][1], longer["transformer"][1], "the lead is gone after eight million bytes")
 	assert.Contains(t, page, fmt.Sprintf("After eight million bytes it is not lower: %.3f and %.3f (", longer["rmt"][1], longer["transformer"][1]))
 	modern, modernMuon := below("quickstart-rmt-modern", "quickstart-modern", 3), below("quickstart-rmt-modern-muon", "quickstart-modern-muon", 3)
 	assert.Less(t, modern.Mean, 2*modern.Error, "the RMT gains nothing on the modern block")
 	assert.Negative(t, modernMuon.Mean, "nor by Muon")
-	assert.Contains(t, words(t, "docs/log.md"), fmt.Sprintf("by %.3f ± %.3f nats with AdamW, and with Muon it ends %.3f ± %.3f above it", -modern.Mean, modern.Error, -modernMuon.Mean, modernMuon.Error))
+	assert.Contains(t, unwrapped(t, "docs/log.md"), fmt.Sprintf("by %.3f ± %.3f nats with AdamW, and with Muon it ends %.3f ± %.3f above it", -modern.Mean, modern.Error, -modernMuon.Mean, modernMuon.Error))
 }
 
 // TestALargerStream: what docs/experiments.md and docs/log.md say of the RMT's keys and its stream
@@ -209,10 +210,10 @@ func TestALargerStream(t *testing.T) {
 		}
 		keys, rest = append(keys, below("rmt-32", "rmt-8")), append(rest, below("rmt-8", "vector"))
 	}
-	assert.Contains(t, words(t, "docs/experiments.md"), "32 keys end "+keys[0]+" and "+keys[1]+" nats below 8")
-	assert.Contains(t, words(t, "docs/experiments.md"), "the RMT already ends "+rest[0]+" and "+rest[1]+" nats lower")
-	assert.Contains(t, words(t, "docs/log.md"), "ends "+keys[0]+" nats below the one with 8 at width 64, and "+keys[1]+" at width 128")
-	assert.Contains(t, words(t, "docs/log.md"), "it already ends "+rest[0]+" and "+rest[1]+" nats below")
+	assert.Contains(t, unwrapped(t, "docs/experiments.md"), "32 keys end "+keys[0]+" and "+keys[1]+" nats below 8")
+	assert.Contains(t, unwrapped(t, "docs/experiments.md"), "the RMT already ends "+rest[0]+" and "+rest[1]+" nats lower")
+	assert.Contains(t, unwrapped(t, "docs/log.md"), "ends "+keys[0]+" nats below the one with 8 at width 64, and "+keys[1]+" at width 128")
+	assert.Contains(t, unwrapped(t, "docs/log.md"), "it already ends "+rest[0]+" and "+rest[1]+" nats below")
 }
 
 // TestDepth: the table of docs/experiments.md has the losses and differences of the report.
@@ -249,7 +250,7 @@ func TestScaling(t *testing.T) {
 	}
 	share := regexp.MustCompile(`(?m)^\| \S+ \| training FLOPs \| 0\.(\d\d) \| (\S+ to \S+) \|$`).FindStringSubmatch(report)
 	require.NotNil(t, share)
-	assert.Contains(t, words(t, "docs/experiments.md"), fmt.Sprintf("0.%s (%s) of the FLOPs", share[1], share[2]))
+	assert.Contains(t, unwrapped(t, "docs/experiments.md"), fmt.Sprintf("0.%s (%s) of the FLOPs", share[1], share[2]))
 }
 
 // TestCapacity: the table of docs/experiments.md has the thresholds of the report.
@@ -320,7 +321,7 @@ func TestSpeed(t *testing.T) {
 		assert.Contains(t, page, want)
 	}
 	require.Len(t, compiled, 2)
-	assert.Contains(t, words(t, "README.md"), fmt.Sprintf("bfloat16 %s (AMD) and %s (Intel) times as fast as by PyTorch's `torch.compile`", compiled[0], compiled[1]))
+	assert.Contains(t, unwrapped(t, "README.md"), fmt.Sprintf("bfloat16 %s (AMD) and %s (Intel) times as fast as by PyTorch's `torch.compile`", compiled[0], compiled[1]))
 }
 
 // generationSpeeds returns that table's cells for reading a prompt with some weights and for

@@ -1,4 +1,4 @@
-package clone
+package internal_test
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/clone"
 )
 
 // TestAround: Residua's source is found in a folder above, and by what a module's go.mod replaces
@@ -20,28 +22,28 @@ func TestAround(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o666))
 		return dir
 	}
-	source := write("the source", "module "+Module+"\n")
-	assert.Equal(t, source, Around(source))
+	source := write("the source", "module "+clone.Module+"\n")
+	assert.Equal(t, source, clone.Around(source))
 	require.NoError(t, os.Mkdir(filepath.Join(source, "zoo"), 0o777))
-	assert.Equal(t, source, Around(filepath.Join(source, "zoo")))
+	assert.Equal(t, source, clone.Around(filepath.Join(source, "zoo")))
 	for i, row := range []struct {
 		text  string
 		finds bool
 	}{
-		{`replace ` + Module + ` => "../the source"`, true},
-		{"replace " + Module + " v0.0.0 => \"" + source + "\" // a clone", true},
-		{"replace (\n\texample.com/a => ../a\n\t" + Module + "  =>  \"../the source\"\n)", true},
-		{"require " + Module + " v1.2.3", false},
-		{"replace " + Module + " => example.com/fork v1.0.0", false},
-		{"replace " + Module + "/more => \"../the source\"", false},
-		{"// replace " + Module + " => \"../the source\"", false},
-		{"replace " + Module + " => ../elsewhere", false},
+		{`replace ` + clone.Module + ` => "../the source"`, true},
+		{"replace " + clone.Module + " v0.0.0 => \"" + source + "\" // a clone", true},
+		{"replace (\n\texample.com/a => ../a\n\t" + clone.Module + "  =>  \"../the source\"\n)", true},
+		{"require " + clone.Module + " v1.2.3", false},
+		{"replace " + clone.Module + " => example.com/fork v1.0.0", false},
+		{"replace " + clone.Module + "/more => \"../the source\"", false},
+		{"// replace " + clone.Module + " => \"../the source\"", false},
+		{"replace " + clone.Module + " => ../elsewhere", false},
 	} {
 		dir := write(fmt.Sprint(i), "module decay\n\n"+row.text+"\n")
 		want := ""
 		if row.finds {
 			want = source
 		}
-		assert.Equal(t, want, Around(dir), row.text)
+		assert.Equal(t, want, clone.Around(dir), row.text)
 	}
 }

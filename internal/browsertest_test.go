@@ -1,15 +1,17 @@
-package browsertest
+package internal_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/browsertest"
 )
 
 // TestBrowser runs scripts in a browser and reads the console.
 func TestBrowser(t *testing.T) {
-	b := Open(t, 800, 600)
+	b := browsertest.Open(t, 800, 600)
 	if b == nil {
 		t.Skip("short, or chromium is not in PATH")
 	}

@@ -1,4 +1,4 @@
-package designrows
+package internal_test
 
 import (
 	"os"
@@ -11,16 +11,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/internal/designrows"
 	"github.com/residua-go/residua/models"
 )
 
 // TestFilesAreOfStreams: each file belongs to a stream of the zoo, and has only sections that
 // README.md explains; each stream has its presets and analyses in its file.
 func TestFilesAreOfStreams(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join(Folder(t), "README.md"))
+	readme, err := os.ReadFile(filepath.Join(designrows.Folder(t), "README.md"))
 	require.NoError(t, err)
 	streams := models.Standard().StreamNames()
-	files, err := filepath.Glob(filepath.Join(Folder(t), "*.yaml"))
+	files, err := filepath.Glob(filepath.Join(designrows.Folder(t), "*.yaml"))
 	require.NoError(t, err)
 	require.Len(t, files, len(streams))
 	for _, path := range files {
@@ -43,14 +44,14 @@ func TestFilesAreOfStreams(t *testing.T) {
 func TestModelOn(t *testing.T) {
 	base := models.Transformer(2, 8, 16, 2)
 	other := models.Standard().Streams()[3]
-	c := Model{"bias": true, "attention": map[string]any{"positions": "rope"}}.On(t, other.Name(), base)
+	c := designrows.Model{"bias": true, "attention": map[string]any{"positions": "rope"}}.On(t, other.Name(), base)
 	want := base.OnStream(other)
 	want.Bias, want.Attention.Positions = true, "rope"
 	assert.Equal(t, want, c)
-	for _, bad := range []Model{{"biases": true}, {"stream": map[string]any{"no_such_setting": 3}}} {
+	for _, bad := range []designrows.Model{{"biases": true}, {"stream": map[string]any{"no_such_setting": 3}}} {
 		assert.True(t, fails(func(t testing.TB) { bad.On(t, other.Name(), base) }), "%v", bad)
 	}
-	assert.True(t, fails(func(t testing.TB) { Read[map[string]struct{ Parameter string }](t, "presets") }), "an unknown key")
+	assert.True(t, fails(func(t testing.TB) { designrows.Read[map[string]struct{ Parameter string }](t, "presets") }), "an unknown key")
 }
 
 // failing is a test that records whether it has failed.
