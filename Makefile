@@ -138,12 +138,13 @@ mpi-scale: ## how fast two ranks of one thread train next to one rank of two thr
 	RESIDUA_MPI_ROUNDS=7 RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags mpi -count=1 -v -timeout 30m -run MPIScale ./cli/train
 
 GPU_CHECK := build/gpu-check
-GPU_CHECK_TESTS := internal/tapemachine graph/cuda graph $(patsubst %/,%,$(wildcard graph/ops/*/)) models trainer
+OPS_FAMILIES := $(patsubst %/,%,$(wildcard graph/ops/*/))
+GPU_CHECK_TESTS := internal/tapemachine graph/cuda graph graph/ops $(patsubst %/,%,$(sort $(dir $(wildcard graph/ops/*/*_test.go)))) models trainer
 GPU_CHECK_PROGRAMS := cmd/residua cmd/gpucheck $(GPU_CHECK_TESTS)
 GPU_CHECK_MEGABYTES := 40
 
 gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CUDA backend by its run.sh, without Go
-	rm -rf $(GPU_CHECK) && mkdir -p $(GPU_CHECK)/bin $(addprefix $(GPU_CHECK)/,$(GPU_CHECK_TESTS) graph/cuda/emulator testdata)
+	rm -rf $(GPU_CHECK) && mkdir -p $(GPU_CHECK)/bin $(addprefix $(GPU_CHECK)/,$(GPU_CHECK_TESTS) $(OPS_FAMILIES) graph/cuda/emulator testdata)
 	$(GO) run ./cmd/gpucheck/combine -tags cuda -o $(GPU_CHECK)/bin/programs $(addprefix ./,$(GPU_CHECK_PROGRAMS)) >$(GPU_CHECK)/programs.txt
 	find . -name '*.go' -not -path './build/*' -print0 | sort -z | xargs -0 cat | head -c 2000000 >$(GPU_CHECK)/bin/corpus.txt
 	tar -C $(GPU_CHECK)/bin -cf - . | gzip -9 >$(GPU_CHECK)/programs.tar.gz && rm -r $(GPU_CHECK)/bin

@@ -27,12 +27,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// stub stands in for every program of the pack: it trains two steps, and knows one test. With
-// TOGETHER the tests of graph and norm wait for each other; with HANG the tests of norm never end.
+// stub stands in for every program of the pack: it trains two steps, and knows one test; ops.test
+// knows another, too. With TOGETHER the tests of graph and norm wait for each other; with HANG the
+// tests of norm never end.
 const stub = `#!/bin/sh
-case "$0" in
-*/graph.test) other=norm.test ;;
-*/norm.test) other=graph.test
+case "$0 $*" in
+*/ops.test*-test.list=*) echo TestDevice; echo TestDeviceStream; exit ;;
+*/graph.test*) other=ops.test ;;
+*/ops.test*/^norm*) other=graph.test
   [ -z "$HANG" ] || { echo "=== RUN   TestNorm"; sleep 60; } ;;
 *) TOGETHER= ;;
 esac
@@ -47,6 +49,7 @@ if [ -n "$TOGETHER" ]; then
 fi
 out=$(echo "$*" | sed -n 's/.*-out \([^ ]*\).*/\1/p')
 case "$0 $*" in
+*/ops.test*TestDeviceStream*) echo "=== RUN   TestDeviceStream"; echo "--- PASS: TestDeviceStream (0.00s)" ;;
 *.test*) echo "=== RUN   TestDevice"; echo "--- PASS: TestDevice (0.00s)" ;;
 *"residua train"*) mkdir -p "$out/checkpoints/2" && echo '{"step":1,"loss":3,"grad_norm":1}' >"$out/metrics.jsonl" &&
   touch "$out/checkpoints/2/model.safetensors" && cp optimizer.safetensors "$out/checkpoints/2/" ;;
@@ -70,7 +73,7 @@ func rehearse(t *testing.T, folder, results string, arguments []string, settings
 	write("run.sh", string(script))
 	write("bin/gpucheck", "#!/bin/sh\n"+asProgram+"=1 exec '"+self+"' \"$@\"\n")
 	write("version.txt", "Residua test\n")
-	for _, name := range []string{"residua", "graph.test", "cuda.test", "norm.test", "models.test", "trainer.test", "tapemachine.test"} {
+	for _, name := range []string{"residua", "graph.test", "cuda.test", "ops.test", "models.test", "trainer.test", "tapemachine.test"} {
 		write("bin/"+name, stub)
 	}
 	for _, dir := range []string{"saved/rmt-134m", "saved/run/checkpoints/2"} {
@@ -115,6 +118,7 @@ func TestScript(t *testing.T) {
 		}
 		assert.Contains(t, report, "rmt-134m, CPU and bf16: gradients of 1 parameters, largest difference 0.0e+00 of the norm, of w (wanted <= 3e-01)")
 		assert.Contains(t, printed, "\nbench-bf16: passed, ")
+		assert.Regexp(t, `\| ops \| passed \| \d+ \| 2 tests passed, 0 failed`, report, "TestDevice, and what else ops.test lists")
 		assert.Contains(t, printed, "\n## bench-bf16\n\n"+"```\na table\n", "results are printed, too")
 		assert.Less(t, strings.Index(printed, "\n== all\n"), strings.LastIndex(printed, "\nops: passed, "), "and at the end the figures of all")
 	}
@@ -135,7 +139,7 @@ func TestScriptOutOfTime(t *testing.T) {
 
 	_, report, err = rehearse(t, t.TempDir(), t.TempDir(), []string{"ops"}, "HANG=1", "LIMIT=5")
 	require.Error(t, err)
-	assert.Contains(t, report, "| ops | **out of time** | 5 | 1 tests passed, 0 failed", "what has run counts")
+	assert.Contains(t, report, "| ops | **out of time** | 5 | 2 tests passed, 0 failed", "what has run counts")
 }
 
 // TestScriptOnAFullDisk: what has been packed stays, and the parts continue.

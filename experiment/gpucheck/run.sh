@@ -6,10 +6,11 @@
 #   ./run.sh PART...      some parts; their results go into the same report
 #   ./run.sh -list        the parts, with the seconds that each may take
 #
-# If a part fails or runs out of time, the others still run; so do the other families of ops if one breaks the device, because each
-# runs in its own process. Each part ends by printing its results, in at most 9000 characters, and the last lines are the figures of
-# all parts. report/report.md has a table of all, report/PART.log what a part printed. After each part the last 2 MiB of each file so
-# far are packed into $OUT/report.tar.gz. The exit status is 1 if a part failed. Environment variables, with defaults for a GPU of 80 GB:
+# If a part fails or runs out of time, the others still run; so do the other families of ops and the other tests of them if one breaks
+# the device, because each runs in its own process. Each part ends by printing its results, in at most 9000 characters, and the last
+# lines are the figures of all parts. report/report.md has a table of all, report/PART.log what a part printed. After each part the last
+# 2 MiB of each file so far are packed into $OUT/report.tar.gz. The exit status is 1 if a part failed. Environment variables, with
+# defaults for a GPU of 80 GB:
 #
 #   PYTHON=python3        a Python, with PyTorch for the benchmark to compare with
 #   RESIDUA_CUBLAS=FILE   cuBLAS; else that of PYTHON's packages, else where the binding looks (docs/cuda.md)
@@ -19,8 +20,9 @@
 #   PRECISIONS="fp32 tf32 bf16"
 #   STEPS=50 RESUME_STEPS=600 BATCH=8 SEQ=128 TRAIN="-set KEY=VALUE..."    of the runs
 #   BIG=rmt-134m                                                            of the steps of real size: a folder of saved/
-#   OPS, REFERENCES, STREAMS, BINDING, DEVICE                               patterns of tests, as go test -run
-#   JOBS=8                                                                  families of ops that are tested at once
+#   OPS, REFERENCES, STREAMS, BINDING, DEVICE                               patterns of tests, as go test -run; OPS without a slash
+#   CASES=                                                                  a pattern of the cases of those of OPS
+#   JOBS=8                                                                  families and other tests of ops that run at once
 #   SANITIZE=norm                                                           families of ops
 #   BENCH_MODELS=transformer-162m,rmt-134m OTHER_MODELS=... BENCH_BATCH=32 BENCH_SEQ=512 BENCH_STEPS=10 BENCH_ROUNDS=3
 #   EMULATE=1             a rehearsal without a GPU: small sizes on the CPU emulator (wants g++, make and flock), its report in rehearsal/
@@ -62,17 +64,17 @@ settings() {
     REPORT=rehearsal # apart from what a GPU has done
     : "${STEPS:=4}" "${RESUME_STEPS:=12}" "${BATCH:=1}" "${SEQ:=8}" "${TRAIN:=-set model.layers=1 -set model.feedforward.hidden=64}"
     : "${BIG:=quickstart}" "${OTHER_MODELS:=byte-rmt}"
-    : "${OPS:=^TestDevice\$/^(Add|Norm)}" "${REFERENCES:=TestReference.*/^(rmt|mhc)-?[a-z]*\$}" "${STREAMS:=^TestDeviceResume\$}"
+    : "${OPS:=^TestDevice\$}" "${CASES:=^(Add|Norm)}" "${REFERENCES:=TestReference.*/^(rmt|mhc)-?[a-z]*\$}" "${STREAMS:=^TestDeviceResume\$}"
     : "${BENCH_MODELS:=byte-transformer,byte-rmt}" "${BENCH_BATCH:=1}" "${BENCH_SEQ:=8}" "${BENCH_STEPS:=1}" "${BENCH_ROUNDS:=1}"
   else
     export RESIDUA_GPU=1
     REPORT=report
   fi
   : "${PYTHON:=python3}" "${TIME:=540}" "${LIMIT:=}" "${OUT:=.}" "${INJECT:=}" "${PRECISIONS:=fp32 tf32 bf16}" "${STEPS:=50}" "${RESUME_STEPS:=600}" "${BATCH:=8}" "${SEQ:=128}" "${TRAIN:=}"
-  : "${OPS:=^TestDevice|^TestAttentionTiles}" "${REFERENCES:=Reference}" "${STREAMS:=^TestDevice}" "${BINDING:=.}" "${DEVICE:=.}" "${JOBS:=8}" "${SANITIZE:=norm}"
+  : "${OPS:=^TestDevice|^TestAttentionTiles}" "${CASES:=}" "${REFERENCES:=Reference}" "${STREAMS:=^TestDevice}" "${BINDING:=.}" "${DEVICE:=.}" "${JOBS:=8}" "${SANITIZE:=norm}"
   : "${BENCH_MODELS:=transformer-162m,rmt-134m}" "${BENCH_BATCH:=32}" "${BENCH_SEQ:=512}" "${BENCH_STEPS:=10}" "${BENCH_ROUNDS:=3}"
   : "${BIG:=rmt-134m}" "${OTHER_MODELS:=rmt-305m,transformer-405m,modern-162m,mhc-162m,mudd-162m,moe-8x2}"
-  export REPORT PYTHON TIME LIMIT OUT INJECT BIG OTHER_MODELS PRECISIONS STEPS RESUME_STEPS BATCH SEQ TRAIN OPS REFERENCES STREAMS BINDING DEVICE JOBS SANITIZE \
+  export REPORT PYTHON TIME LIMIT OUT INJECT BIG OTHER_MODELS PRECISIONS STEPS RESUME_STEPS BATCH SEQ TRAIN OPS CASES REFERENCES STREAMS BINDING DEVICE JOBS SANITIZE \
     BENCH_MODELS BENCH_BATCH BENCH_SEQ BENCH_STEPS BENCH_ROUNDS
 }
 
@@ -258,20 +260,42 @@ same() {
   done
 }
 
-# part_ops tests package graph and each family of ops, some of them at once. Launches wait, so that a fault names its op and kernel. The
+# part_ops tests package graph and the families of ops, some units at once. Launches wait, so that a fault names its op and kernel. The
 # logs are put together when all have ended, or the time is over.
 part_ops() {
   rm -rf runs/ops && mkdir -p runs/ops || return 1
   trap 'cat runs/ops/*; exit 1' TERM
   export CUDA_LAUNCH_BLOCKING=1
-  printf '%s\n' graph graph/ops/* | xargs -P "$JOBS" -I FAMILY sh "$root/run.sh" -family FAMILY
+  units=$(units) || return 1
+  echo "$units" | xargs -P "$JOBS" -I UNIT sh "$root/run.sh" -unit UNIT
   status=$?
   cat runs/ops/*
   return $status
 }
 
-# family FOLDER: runs the tests of one family of ops.
-family() { gotest "$1" "${1##*/}.test" "$OPS" >"runs/ops/${1##*/}.log" 2>&1; }
+# units lists what part_ops runs, each in its own process: the folders of test programs, and of graph/ops each test, TestDevice a family
+# at a time.
+units() {
+  tests=$(cd graph/ops && "$root/bin/ops.test" -test.list="$OPS") || return 1
+  for folder in graph graph/ops/*; do
+    [ ! -e "bin/${folder##*/}.test" ] || echo "$folder"
+  done
+  for test in $tests; do
+    case $test in
+    TestDevice) ls graph/ops | sed -n '/^attention$/d; s/^/TestDevice\//p' ;; # attention has a program of its own
+    Test*) echo "$test" ;;
+    esac
+  done
+}
+
+# unit FOLDER, unit TestDevice/FAMILY or unit TEST
+unit() {
+  case $1 in
+  TestDevice/*) gotest graph/ops ops.test "^TestDevice\$/^${1##*/}\$${CASES:+/$CASES}" ;;
+  Test*) gotest graph/ops ops.test "^$1\$" ;;
+  *) gotest "$1" "${1##*/}.test" "($OPS)${CASES:+/$CASES}" ;;
+  esac >"runs/ops/$(echo "$1" | tr / -).log" 2>&1
+}
 
 part_sanitizer() {
   tool=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer /usr/local/cuda*/compute-sanitizer/compute-sanitizer 2>/dev/null | head -n 1)
@@ -281,7 +305,10 @@ part_sanitizer() {
   sanitized memcheck "training in bf16" . sh "$root/run.sh" -train sanitize quickstart cuda bf16 2 || failed=1
   for check in memcheck racecheck; do
     for p in $SANITIZE; do
-      sanitized $check "$p" "graph/ops/$p" "$root/bin/$p.test" -test.run='^TestDevice$' || failed=1
+      case $p in
+      attention) sanitized $check "$p" graph/ops/attention "$root/bin/attention.test" -test.run='^TestDevice$' ;;
+      *) [ -d "graph/ops/$p" ] && sanitized $check "$p" graph/ops "$root/bin/ops.test" -test.run="^TestDevice\$/^$p\$" ;;
+      esac || failed=1
     done
   done
   return $failed
@@ -424,7 +451,7 @@ publish() {
 case ${1:-} in
 -perform) perform "$2"; exit ;;
 -train) shift; train "$@" ;;
--family) family "$2"; exit ;;
+-unit) unit "$2"; exit ;;
 esac
 
 settings

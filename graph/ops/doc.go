@@ -4,5 +4,6 @@
 //
 //	y := linear.Map(b, norm.Apply(b, x, gain, norm.Options{}), w, linear.Options{})
 //
-// They only use what any other package can use: package graph knows none of them.
+// They only use what any other package can use: package graph knows none of them. The tests of
+// most families are here, one program in place of one for each: its families lists their cases.
 package ops

@@ -22,16 +22,18 @@ func DeviceTolerances() map[graph.Precision]float64 {
 }
 
 // RunOnDevice compares every case on the device with the CPU. It stops at a case in which a
-// kernel's fault has made the GPU unusable for this process.
-func RunOnDevice(t *testing.T, cases []Case) {
+// kernel's fault has made the GPU unusable for this process, and returns whether there was none.
+func RunOnDevice(t *testing.T, cases []Case) (usable bool) {
 	for _, c := range cases {
 		if t.Run(c.Name, c.device) {
 			continue
 		}
 		if err := lostDevice(); err != nil {
-			t.Fatalf("%s has left the GPU unusable: %v", c.Name, err)
+			t.Errorf("%s has left the GPU unusable: %v", c.Name, err)
+			return false
 		}
 	}
+	return true
 }
 
 // lostDevice returns the error that every call of the driver returns after a kernel's fault; nil if

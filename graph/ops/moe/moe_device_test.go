@@ -26,8 +26,11 @@ type routed struct {
 }
 
 func (r routed) opCase(output func(m Output) *gorgonia.Node) optest.Case {
-	s := moeSizes{u: []int{r.tokens, r.width}, experts: r.experts, hidden: r.hidden, topK: r.topK, bias: r.bias}
-	return optest.Case{Floats: s.shapes(), Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+	shapes := [][]int{{r.tokens, r.width}, {r.width, r.experts}, {r.experts, r.width, r.hidden}, {r.experts, r.hidden, r.width}}
+	if r.bias {
+		shapes = append(shapes, []int{r.experts, r.hidden}, []int{r.experts, r.width})
+	}
+	return optest.Case{Floats: shapes, Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 		o := Options{TopK: r.topK, ExactGelu: r.exact}
 		if r.bias {
 			o.B1, o.B2 = x[4], x[5]
