@@ -1,4 +1,4 @@
-package linear
+package stream_test
 
 import (
 	"math"
@@ -8,47 +8,49 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // chains are compositions that streams make: tables through W_expand and slots; rows mixed at each
 // site; norms of what rows add up to; keys; gates, which are no mixture of rows.
-func chains() map[string]Chain {
+func chains() map[string]linear.Chain {
 	r := rand.New(rand.NewPCG(7, 8))
-	s := samples()
-	mix := func(in, out, width int) Mix {
-		c := draws(r, tokens*in*out)
-		return Mix{In: in, Out: out, Width: width, At: func(t, i, j int) float64 { return c[(t*out+i)*in+j] }}
+	s := mapSamples()
+	mix := func(in, out, width int) linear.Mix {
+		c := draws(r, mapTokens*in*out)
+		return linear.Mix{In: in, Out: out, Width: width, At: func(t, i, j int) float64 { return c[(t*out+i)*in+j] }}
 	}
 	norm := s["layernorm"].m
-	return map[string]Chain{
+	return map[string]linear.Chain{
 		"nothing":     {},
-		"identity":    {Identity(5)},
-		"plain":       {Rows(4, []float64{1}, []float64{1}), Rows(4, []float64{0.5, 0.5})},
+		"identity":    {linear.Identity(5)},
+		"plain":       {linear.Rows(4, []float64{1}, []float64{1}), linear.Rows(4, []float64{0.5, 0.5})},
 		"one row":     {mix(1, 3, 4), mix(3, 3, 4), mix(3, 1, 4)},
-		"slots":       {mix(2, 3, 4), Transposed{mix(2, 3, 4)}},
-		"expanded":    {Matrix{draws(r, 3*8), 3, 8}, mix(4, 4, 2), Identity(8), mix(4, 2, 2)},
+		"slots":       {mix(2, 3, 4), linear.Transposed{Of: mix(2, 3, 4)}},
+		"expanded":    {linear.Matrix{W: draws(r, 3*8), In: 3, Out: 8}, mix(4, 4, 2), linear.Identity(8), mix(4, 2, 2)},
 		"aggregates":  {mix(1, 2, 4), mix(2, 1, 4), norm, mix(1, 3, 4), mix(3, 1, 4), norm},
 		"norm last":   {mix(1, 1, 4), norm},
-		"keys":        {Keys(draws(r, 6), 3, 2), mix(3, 3, 2), Transposed{Keys(draws(r, 9), 3, 2)}},
-		"nested":      {Chain{mix(1, 2, 4), Identity(8)}, Chain{mix(2, 1, 4), norm}},
+		"keys":        {linear.Keys(draws(r, 6), 3, 2), mix(3, 3, 2), linear.Transposed{Of: linear.Keys(draws(r, 9), 3, 2)}},
+		"nested":      {linear.Chain{mix(1, 2, 4), linear.Identity(8)}, linear.Chain{mix(2, 1, 4), norm}},
 		"gates":       {s["scale"].m, norm},
 		"norm inside": {mix(2, 1, 4), norm},
 		"groups":      {s["groups"].m},
-		"stack":       {Stack{norm, norm}, mix(2, 1, 4)},
-		"pieces":      {Stack{Identity(4), Identity(4)}, Stack{Identity(8), mix(2, 1, 4)}, mix(3, 1, 4)},
-		"unlike":      {Stack{mix(2, 1, 4), mix(4, 1, 2)}},
+		"stack":       {linear.Stack{norm, norm}, mix(2, 1, 4)},
+		"pieces":      {linear.Stack{linear.Identity(4), linear.Identity(4)}, linear.Stack{linear.Identity(8), mix(2, 1, 4)}, mix(3, 1, 4)},
+		"unlike":      {linear.Stack{mix(2, 1, 4), mix(4, 1, 2)}},
 		"norm first":  {mix(1, 1, 4), norm, mix(2, 3, 2)},
 		"two widths":  {mix(1, 2, 4), mix(4, 1, 2)},
-		"W^T":         {Transposed{Matrix{draws(r, 12), 3, 4}}},
+		"W^T":         {linear.Transposed{Of: linear.Matrix{W: draws(r, 12), In: 3, Out: 4}}},
 	}
 }
 
-// TestMean: it is the mean of what a chain makes of unit vectors, token by token, and the same
+// TestChainMean: it is the mean of what a chain makes of unit vectors, token by token, and the same
 // forwards and backwards.
-func TestMean(t *testing.T) {
+func TestChainMean(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for name, chain := range chains() {
-		mean := chain.Mean(tokens)
+		mean := chain.Mean(mapTokens)
 		in, out := chain.Sizes()
 		if len(chain) == 0 {
 			in, out = 5, 5
@@ -57,9 +59,9 @@ func TestMean(t *testing.T) {
 		for i := range in {
 			unit := make([]float64, in)
 			unit[i] = 1
-			for token := range tokens {
+			for token := range mapTokens {
 				for j, v := range chain.Apply(token, unit) {
-					want.Set(i, j, want.At(i, j)+v/tokens)
+					want.Set(i, j, want.At(i, j)+v/mapTokens)
 				}
 			}
 		}
@@ -74,12 +76,12 @@ func TestMean(t *testing.T) {
 	}
 }
 
-// TestMeanIsANumber: what mixes one row with itself is a number, what it multiplies, and nothing
-// else is.
-func TestMeanIsANumber(t *testing.T) {
+// TestChainMeanIsANumber: what mixes one row with itself is a number, what it multiplies, and
+// nothing else is.
+func TestChainMeanIsANumber(t *testing.T) {
 	numbers := map[string]bool{"nothing": true, "identity": true, "plain": true, "one row": true, "pieces": true}
 	for name, chain := range chains() {
-		a, is := chain.Mean(tokens).Number()
+		a, is := chain.Mean(mapTokens).Number()
 		assert.Equal(t, numbers[name], is, name)
 		if !is {
 			assert.Equal(t, 1.0, a, name)
@@ -88,8 +90,8 @@ func TestMeanIsANumber(t *testing.T) {
 		in, _ := chain.Sizes()
 		x, sum := make([]float64, max(1, in)), 0.0
 		x[0] = 1
-		for token := range tokens {
-			sum += chain.Apply(token, x)[0] / tokens
+		for token := range mapTokens {
+			sum += chain.Apply(token, x)[0] / mapTokens
 		}
 		assert.InDelta(t, sum, a, 1e-12, name)
 	}
