@@ -1,4 +1,4 @@
-package mixing_test
+package analysis_test
 
 import (
 	"fmt"
@@ -18,15 +18,15 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// tiny is a model on a stream, and a row of ids.
-func tiny(t *testing.T, design stream.Design) (models.Spec, []int32) {
+// mixingModel is a model on a stream, and a row of ids.
+func mixingModel(t *testing.T, design stream.Design) (models.Spec, []int32) {
 	c := models.Transformer(2, 8, 16, 2)
 	c.Vocab, c.Seq = 11, 6
 	return modeltest.Resolve(t, c.OnStream(design)), []int32{3, 1, 4, 1, 5, 9}
 }
 
-// at is the place of a name and kind.
-func at(t *testing.T, m *mixing.Moves, name string, kind stream.MixingKind) mixing.Place {
+// placeOf is the place of a name and kind.
+func placeOf(t *testing.T, m *mixing.Moves, name string, kind stream.MixingKind) mixing.Place {
 	for _, p := range m.Places {
 		if p.Name == name && p.Kind == kind {
 			return p
@@ -63,7 +63,7 @@ type mixingRow struct {
 }
 
 func (row mixingRow) checkStart(t *testing.T, of stream.Design) {
-	c, ids := tiny(t, designrows.Model{"stream": row.Of}.On(t, of.Name(), models.Transformer(2, 8, 16, 2)).Stream)
+	c, ids := mixingModel(t, designrows.Model{"stream": row.Of}.On(t, of.Name(), models.Transformer(2, 8, 16, 2)).Stream)
 	start, err := mixing.Start(c, 1, ids)
 	require.NoError(t, err)
 	again, err := mixing.Start(c, 1, ids)
@@ -87,7 +87,7 @@ func (row mixingRow) checkStart(t *testing.T, of stream.Design) {
 }
 
 func TestStreamsThatDoNotMix(t *testing.T) {
-	c, ids := tiny(t, stream.VectorConfig{})
+	c, ids := mixingModel(t, stream.VectorConfig{})
 	store := modeltest.NewStore(t, c, tensor.Float32, 1)
 	_, err := mixing.Run(store, c, ids)
 	require.ErrorIs(t, err, mixing.ErrNone)
@@ -97,8 +97,8 @@ func TestStreamsThatDoNotMix(t *testing.T) {
 	require.ErrorIs(t, err, mixing.ErrNone)
 }
 
-// TestHistory: what a run has logged is read from its folder, whichever path of it is given.
-func TestHistory(t *testing.T) {
+// TestMixingHistory: what a run has logged is read from its folder, whichever path of it is given.
+func TestMixingHistory(t *testing.T) {
 	run := t.TempDir()
 	step := filepath.Join(run, "checkpoints", "step-00000002")
 	require.NoError(t, os.MkdirAll(step, 0o755))

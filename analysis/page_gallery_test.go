@@ -1,4 +1,4 @@
-package page_test
+package analysis_test
 
 import (
 	"fmt"
@@ -9,21 +9,22 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// words are tokens, some of them odd.
-var words = []string{"Once", " upon", " a", " time", ",", " there", " was", "\n", "</script><b>", "<!--", "\u2028", "中文", "\xff", ""}
+// oddTokens are tokens, some of them odd.
+var oddTokens = []string{"Once", " upon", " a", " time", ",", " there", " was", "\n", "</script><b>", "<!--", "\u2028", "中文", "\xff", ""}
 
-// hostile is a text that ends the page's script if it isn't escaped.
-const hostile = `</script><b>bold</b><script>throw new Error("ran")</script>`
+// hostileText is a text that ends the page's script if it isn't escaped.
+const hostileText = `</script><b>bold</b><script>throw new Error("ran")</script>`
 
-// small has every kind with known values: what the tests point at.
-func small() page.Page {
+// smallPage has every kind with known values: what the tests point at.
+func smallPage() page.Page {
 	return page.Page{
-		Title: "All kinds of figures " + hostile, Subtitle: "with known values",
+		Title: "All kinds of figures " + hostileText, Subtitle: "with known values",
 		Sections: []page.Section{
-			{Heading: "Matrices", Text: "The first\nparagraph.\n\nThe second " + hostile, Figures: []figure.Figure{smallHeatmap(), sequential(20, 40), worded()}},
-			{Heading: "Charts", Figures: []figure.Figure{smallLines(), power(), smallBars()}},
+			{Heading: "Matrices", Text: "The first\nparagraph.\n\nThe second " + hostileText,
+				Figures: []figure.Figure{smallHeatmap(), indexHeatmap(20, 40), wordedHeatmap()}},
+			{Heading: "Charts", Figures: []figure.Figure{smallLines(), powerLines(), smallBars()}},
 			{Heading: "Attention", Figures: []figure.Figure{smallAttention()}},
-			{Heading: "Wiring", Figures: []figure.Figure{smallWiring(), layered(4, 4)}},
+			{Heading: "Wiring", Figures: []figure.Figure{smallWiring(), layeredWiring(4, 4)}},
 			{Heading: "Tables", Figures: []figure.Figure{smallTable()}},
 		},
 	}
@@ -32,19 +33,19 @@ func small() page.Page {
 func smallHeatmap() figure.Heatmap {
 	return figure.Heatmap{
 		Title: "Direct attribution", XLabel: "token", YLabel: "writer", Diverging: true,
-		Rows: []string{"embedding", "L0 head 0", "L0 feed-forward"}, Columns: words[:6],
+		Rows: []string{"embedding", "L0 head 0", "L0 feed-forward"}, Columns: oddTokens[:6],
 		Values: [][]float64{{0.5, -1, 2, 0.25, 0, 1}, {1, 2, -3.25, 4, math.NaN(), -2}, {-0.125, 3, 1, -1, 2, 0.75}},
 	}
 }
 
-// worded is a heatmap of cells with texts.
-func worded() figure.Heatmap {
-	return figure.Heatmap{Title: "The likeliest token", XLabel: "token", YLabel: "after", Rows: []string{"embedding", "unembedding"}, Columns: words[:2],
-		Values: [][]float64{{0.25, 0.1}, {1, math.NaN()}}, Limits: []float64{0, 1}, Cells: [][]string{{" the", hostile}, {"<b>", ""}}}
+// wordedHeatmap is a heatmap of cells with texts.
+func wordedHeatmap() figure.Heatmap {
+	return figure.Heatmap{Title: "The likeliest token", XLabel: "token", YLabel: "after", Rows: []string{"embedding", "unembedding"}, Columns: oddTokens[:2],
+		Values: [][]float64{{0.25, 0.1}, {1, math.NaN()}}, Limits: []float64{0, 1}, Cells: [][]string{{" the", hostileText}, {"<b>", ""}}}
 }
 
-// sequential is a heatmap of indices.
-func sequential(rows, columns int) figure.Heatmap {
+// indexHeatmap is a heatmap of indices.
+func indexHeatmap(rows, columns int) figure.Heatmap {
 	h := figure.Heatmap{Title: "A map of indices", XLabel: "position", YLabel: "layer", Limits: []float64{-2, 2}}
 	for i := range rows {
 		h.Values = append(h.Values, nil)
@@ -57,7 +58,7 @@ func sequential(rows, columns int) figure.Heatmap {
 
 func smallLines() figure.Lines {
 	falling := figure.Series{Name: "training"}
-	marks := figure.Series{Name: "measured " + hostile, Points: true}
+	marks := figure.Series{Name: "measured " + hostileText, Points: true}
 	for i := range 50 {
 		x := float64(i)
 		falling.X, falling.Y = append(falling.X, x), append(falling.Y, 4*math.Exp(-x/12)+1)
@@ -69,8 +70,8 @@ func smallLines() figure.Lines {
 	return figure.Lines{Title: "Loss", XLabel: "step", YLabel: "loss (nats)", Series: []figure.Series{falling, marks}}
 }
 
-// power is a power law on logarithmic axes.
-func power() figure.Lines {
+// powerLines is a power law on logarithmic axes.
+func powerLines() figure.Lines {
 	s := figure.Series{Name: "N^-0.2"}
 	for i := range 25 {
 		n := math.Pow(10, 3+float64(i)/4)
@@ -80,18 +81,18 @@ func power() figure.Lines {
 }
 
 func smallBars() figure.Bars {
-	return figure.Bars{Title: "Direct logit attribution", YLabel: "logit", Labels: []string{" the", "L0 head 3", "feed-forward", hostile, "none"}, Errors: []float64{0.5, 0, 0, 0, 0}, Values: []float64{3, -1.5, 0.75, 0.001, math.NaN()}}
+	return figure.Bars{Title: "Direct logit attribution", YLabel: "logit", Labels: []string{" the", "L0 head 3", "feed-forward", hostileText, "none"}, Errors: []float64{0.5, 0, 0, 0, 0}, Values: []float64{3, -1.5, 0.75, 0.001, math.NaN()}}
 }
 
 // smallAttention has three heads: one attends to the token before, one to all alike, one to the
 // first.
 func smallAttention() figure.Attention {
-	a := figure.Attention{Title: "Patterns of block 0", Tokens: words, Heads: []string{"previous", "uniform", "first"}}
+	a := figure.Attention{Title: "Patterns of block 0", Tokens: oddTokens, Heads: []string{"previous", "uniform", "first"}}
 	for range a.Heads {
-		a.Patterns = append(a.Patterns, make([][]float64, len(words)))
+		a.Patterns = append(a.Patterns, make([][]float64, len(oddTokens)))
 	}
-	for q := range words {
-		previous, uniform, first := make([]float64, len(words)), make([]float64, len(words)), make([]float64, len(words))
+	for q := range oddTokens {
+		previous, uniform, first := make([]float64, len(oddTokens)), make([]float64, len(oddTokens)), make([]float64, len(oddTokens))
 		previous[max(0, q-1)] += 0.75
 		previous[q] += 0.25
 		for k := range q + 1 {
@@ -112,8 +113,8 @@ func smallWiring() figure.Wiring {
 	}
 }
 
-// layered is a wiring of heads that all later layers read.
-func layered(layers, heads int) figure.Wiring {
+// layeredWiring is a wiring of heads that all later layers read.
+func layeredWiring(layers, heads int) figure.Wiring {
 	r := rand.New(rand.NewPCG(1, 2))
 	w := figure.Wiring{Title: "Virtual weights", Nodes: []figure.WiringNode{{Name: "embedding"}}}
 	for l := range layers {
@@ -134,6 +135,6 @@ func layered(layers, heads int) figure.Wiring {
 }
 
 func smallTable() figure.Table {
-	return figure.Table{Title: "Strongest edges", Header: []string{"writes", "reads", "score"}, Align: "llr", Rows: [][]string{{"L0 head 0", "L1 head 0", "0.125"}, {hostile, "L1 head 1", "-12.5"}},
+	return figure.Table{Title: "Strongest edges", Header: []string{"writes", "reads", "score"}, Align: "llr", Rows: [][]string{{"L0 head 0", "L1 head 0", "0.125"}, {hostileText, "L1 head 1", "-12.5"}},
 		Note: "score: < 1"}
 }

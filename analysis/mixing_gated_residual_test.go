@@ -1,4 +1,4 @@
-package mixing_test
+package analysis_test
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ import (
 // TestNothingReachesByGates: a stream whose gates are no numbers has no coefficients from site to
 // site.
 func TestNothingReachesByGates(t *testing.T) {
-	gated, ids := tiny(t, stream.GatedResidualConfig{N: 2, Rank: 2})
+	gated, ids := mixingModel(t, stream.GatedResidualConfig{N: 2, Rank: 2})
 	_, err := mixing.Reach(modeltest.PerturbedStore(t, gated, tensor.Float64), gated, ids)
 	require.ErrorIs(t, err, mixing.ErrNone)
 }

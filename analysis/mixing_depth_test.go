@@ -1,4 +1,4 @@
-package mixing_test
+package analysis_test
 
 import (
 	"encoding/json"
@@ -20,11 +20,11 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// weightsOf are the weights of a model's readers, [token][source] each, by the equations.
-type weightsOf func(r reader) [][]float64
+// depthWeights are the weights of a model's readers, [token][source] each, by the equations.
+type depthWeights func(r depthReader) [][]float64
 
-// reader is one of a tiny model, with what its weights are made of.
-type reader struct {
+// depthReader is one of a tiny model, with what its weights are made of.
+type depthReader struct {
 	t     *testing.T
 	store *graph.Store
 	run   *cache.Cache
@@ -37,7 +37,7 @@ type depthRow struct {
 	sources []string
 	softmax bool
 	readers []string
-	weights map[string]weightsOf
+	weights map[string]depthWeights
 }
 
 // tinySites are the sites of a tiny model that read, but for the end.
@@ -48,7 +48,7 @@ func tinySites() []string {
 // check compares what is drawn and listed with means and deviations over tokens of the weights that
 // the equations give.
 func (row depthRow) check(t *testing.T) {
-	c, ids := tiny(t, row.design)
+	c, ids := mixingModel(t, row.design)
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
 	now, err := mixing.Run(store, c, ids)
 	require.NoError(t, err)
@@ -61,10 +61,10 @@ func (row depthRow) check(t *testing.T) {
 	assert.Equal(t, row.readers, mean.Rows)
 	assert.Equal(t, !row.softmax, mean.Diverging)
 	assert.Equal(t, row.softmax, mean.Limits != nil)
-	run := runAll(t, store, c, ids)
+	run := runWithStates(t, store, c, ids)
 	for i, name := range mean.Rows {
 		if of := row.weights[name]; of != nil {
-			checkDrawn(t, of(reader{t, store, run, name}), figures, i)
+			checkDrawnWeights(t, of(depthReader{t, store, run, name}), figures, i)
 		}
 	}
 	require.NoError(t, figure.Check(d.Table()))
@@ -76,8 +76,8 @@ func (row depthRow) check(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// checkDrawn compares a row of both pictures with weights [token][source].
-func checkDrawn(t *testing.T, weights [][]float64, figures []figure.Figure, row int) {
+// checkDrawnWeights compares a row of both pictures with weights [token][source].
+func checkDrawnWeights(t *testing.T, weights [][]float64, figures []figure.Figure, row int) {
 	mean := figures[0].(figure.Heatmap)
 	for j, drawn := range mean.Values[row] {
 		if j >= len(weights[0]) {
@@ -101,8 +101,8 @@ func checkDrawn(t *testing.T, weights [][]float64, figures []figure.Figure, row 
 	}
 }
 
-// runAll runs a model and keeps all that its streams' states are made of.
-func runAll(t *testing.T, store *graph.Store, spec models.Spec, ids []int32, replace ...cache.Intervention) *cache.Cache {
+// runWithStates runs a model and keeps all that its streams' states are made of.
+func runWithStates(t *testing.T, store *graph.Store, spec models.Spec, ids []int32, replace ...cache.Intervention) *cache.Cache {
 	names := []string{"embedding.out", "blocks.*.*.stream", "blocks.*.*.write"}
 	for _, v := range replace {
 		names = append(names, v.Name)
@@ -115,12 +115,12 @@ func runAll(t *testing.T, store *graph.Store, spec models.Spec, ids []int32, rep
 	return run
 }
 
-func (r reader) values(parameter string) []float64 {
+func (r depthReader) values(parameter string) []float64 {
 	return graph.Float64s(r.store.Param(parameter).Value)
 }
 
 // rows are an activation's, one a token.
-func (r reader) rows(name string) [][]float64 {
+func (r depthReader) rows(name string) [][]float64 {
 	a, err := r.run.Get(name)
 	require.NoError(r.t, err)
 	var rows [][]float64
@@ -133,7 +133,7 @@ func (r reader) rows(name string) [][]float64 {
 }
 
 // sums are the rows of the activations in a sum, "a + b".
-func (r reader) sums(of string) [][]float64 {
+func (r depthReader) sums(of string) [][]float64 {
 	names := strings.Split(of, " + ")
 	all := r.rows(names[0])
 	for _, name := range names[1:] {
@@ -145,7 +145,7 @@ func (r reader) sums(of string) [][]float64 {
 }
 
 // same are weights that all tokens have.
-func (r reader) same(weights ...float64) [][]float64 {
+func (r depthReader) same(weights ...float64) [][]float64 {
 	var all [][]float64
 	for range r.run.Tokens() {
 		all = append(all, weights)

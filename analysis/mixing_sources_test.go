@@ -1,4 +1,4 @@
-package mixing_test
+package analysis_test
 
 import (
 	"encoding/json"
@@ -18,8 +18,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// lossOf is the mean loss of each next token, of a run's logits.
-func lossOf(run *cache.Cache) float64 {
+// lossOfLogits is the mean loss of each next token, of a run's logits.
+func lossOfLogits(run *cache.Cache) float64 {
 	sum := 0.0
 	for t, next := range run.IDs[1:] {
 		total := 0.0
@@ -31,11 +31,11 @@ func lossOf(run *cache.Cache) float64 {
 	return sum / float64(len(run.IDs)-1)
 }
 
-// rescue ablates a tiny model's sources, and checks that the result can be shown.
-func rescue(t *testing.T, store *graph.Store, spec models.Spec, ids []int32) *mixing.SourceRescue {
+// rescueSources ablates a tiny model's sources, and checks that the result can be shown.
+func rescueSources(t *testing.T, store *graph.Store, spec models.Spec, ids []int32) *mixing.SourceRescue {
 	s, err := mixing.AblateSources(t.Context(), store, spec, ids)
 	require.NoError(t, err)
-	assert.InDelta(t, lossOf(runAll(t, store, spec, ids)), s.Loss, 1e-12)
+	assert.InDelta(t, lossOfLogits(runWithStates(t, store, spec, ids)), s.Loss, 1e-12)
 	require.NoError(t, figure.Check(s.Table()))
 	for _, f := range s.Figures() {
 		require.NoError(t, figure.Check(f))
@@ -45,13 +45,14 @@ func rescue(t *testing.T, store *graph.Store, spec models.Spec, ids []int32) *mi
 	return s
 }
 
-// checkSources: leaving a source out of a stream's sums is the model whose parameters give it the
-// weight 0, and keeping it for one reader is that model with this reader's weights as they were.
-// drop makes the weight of a source 0 in the sums after a block, those of all readers but one.
-func checkSources(t *testing.T, design stream.Design, drop func(store *graph.Store, block, source, kept int)) {
-	c, ids := tiny(t, design)
+// checkMixingSources: leaving a source out of a stream's sums is the model whose parameters give it
+// the weight 0, and keeping it for one reader is that model with this reader's weights as they
+// were. drop makes the weight of a source 0 in the sums after a block, those of all readers but
+// one.
+func checkMixingSources(t *testing.T, design stream.Design, drop func(store *graph.Store, block, source, kept int)) {
+	c, ids := mixingModel(t, design)
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
-	s := rescue(t, store, c, ids)
+	s := rescueSources(t, store, c, ids)
 	assert.Equal(t, []string{"embedding", "blocks.0", "blocks.1"}, s.Sources)
 	first := len(s.Readers) - 1 // readers after block 0; one after the last
 	for source := range s.Sources {
@@ -62,7 +63,7 @@ func checkSources(t *testing.T, design stream.Design, drop func(store *graph.Sto
 					drop(left, block, source, at)
 				}
 			}
-			want := lossOf(runAll(t, left, c, ids)) - s.Loss
+			want := lossOfLogits(runWithStates(t, left, c, ids)) - s.Loss
 			switch {
 			case kept < 0:
 				assert.InDelta(t, want, s.Ablated[source], 1e-12, s.Sources[source])

@@ -1,4 +1,4 @@
-package cache_test
+package analysis_test
 
 import (
 	"encoding/json"
@@ -20,15 +20,15 @@ import (
 )
 
 var (
-	matrix = models.Config{Stream: stream.MatrixConfig{Dk: 5, Dv: 6, Rank: 3}, Layers: 2, FeedForward: layers.GELUConfig{Hidden: 11}, Vocab: 13, Seq: 6}
-	vector = models.Config{Stream: stream.VectorConfig{Vectors: stream.Vectors{D: 12}}, Attention: models.Attention{Heads: 3}, Layers: 2,
+	cachedMatrix = models.Config{Stream: stream.MatrixConfig{Dk: 5, Dv: 6, Rank: 3}, Layers: 2, FeedForward: layers.GELUConfig{Hidden: 11}, Vocab: 13, Seq: 6}
+	cachedVector = models.Config{Stream: stream.VectorConfig{Vectors: stream.Vectors{D: 12}}, Attention: models.Attention{Heads: 3}, Layers: 2,
 		FeedForward: layers.GELUConfig{Hidden: 17}, Vocab: 13, Seq: 6, Bias: true}
-	hyper = models.Config{Stream: stream.HyperConfig{Vectors: stream.Vectors{D: 12}, N: 4}, Attention: models.Attention{Heads: 3}, Layers: 2,
+	cachedHyper = models.Config{Stream: stream.HyperConfig{Vectors: stream.Vectors{D: 12}, N: 4}, Attention: models.Attention{Heads: 3}, Layers: 2,
 		FeedForward: layers.GELUConfig{Hidden: 17}, Vocab: 13, Seq: 6}
-	ids = []int32{1, 7, 3, 0, 12, 5}
+	cachedIDs = []int32{1, 7, 3, 0, 12, 5}
 )
 
-func runner(t *testing.T, config models.Config, names ...string) *cache.Runner {
+func cacheRunner(t *testing.T, config models.Config, names ...string) *cache.Runner {
 	t.Helper()
 	c := modeltest.Resolve(t, config)
 	r, err := cache.New(modeltest.PerturbedStore(t, c, tensor.Float64), c, cache.Options{Names: names})
@@ -37,31 +37,31 @@ func runner(t *testing.T, config models.Config, names ...string) *cache.Runner {
 	return r
 }
 
-func run(t *testing.T, r *cache.Runner, replace ...cache.Intervention) *cache.Cache {
+func runCache(t *testing.T, r *cache.Runner, replace ...cache.Intervention) *cache.Cache {
 	t.Helper()
-	c, err := r.Run(ids, replace...)
+	c, err := r.Run(cachedIDs, replace...)
 	require.NoError(t, err)
 	return c
 }
 
-func get(t *testing.T, c *cache.Cache, name string) cache.Activation {
+func cachedActivation(t *testing.T, c *cache.Cache, name string) cache.Activation {
 	t.Helper()
 	a, err := c.Get(name)
 	require.NoError(t, err)
 	return a
 }
 
-// TestGlobs: a * matches one part between dots, and names are in the order in which the run
+// TestCacheGlobs: a * matches one part between dots, and names are in the order in which the run
 // computes them.
-func TestGlobs(t *testing.T) {
-	r := runner(t, matrix, "blocks.*.feedforward.hidden", "embedding.out", "blocks.0.*.stream")
+func TestCacheGlobs(t *testing.T) {
+	r := cacheRunner(t, cachedMatrix, "blocks.*.feedforward.hidden", "embedding.out", "blocks.0.*.stream")
 	assert.Equal(t, []string{"embedding.out", "blocks.0.attention.stream", "blocks.0.feedforward.hidden", "blocks.0.feedforward.stream",
 		"blocks.1.feedforward.hidden"}, r.Names())
-	assert.Equal(t, r.Names(), run(t, r).Names())
+	assert.Equal(t, r.Names(), runCache(t, r).Names())
 }
 
-// TestReadAt: choices are read as flags write them; a refused text changes nothing.
-func TestReadAt(t *testing.T) {
+// TestCacheReadAt: choices are read as flags write them; a refused text changes nothing.
+func TestCacheReadAt(t *testing.T) {
 	var at cache.At
 	require.NoError(t, at.UnmarshalText([]byte("head=3, token=-1")))
 	for _, text := range []string{"", "head", "=3", "head=x", "head=3,"} {
@@ -70,31 +70,31 @@ func TestReadAt(t *testing.T) {
 	assert.Equal(t, cache.At{"head": 3, "token": -1}, at)
 }
 
-// TestAxes: activations know their axes, and those without tokens say so.
-func TestAxes(t *testing.T) {
+// TestCacheAxes: activations know their axes, and those without tokens say so.
+func TestCacheAxes(t *testing.T) {
 	for name, row := range map[string]struct {
 		config models.Config
 		axes   []string
 		shape  []int
 	}{
-		"embedding.out":                   {matrix, []string{"token", "key", "value"}, []int{6, 5, 6}},
-		"blocks.1.feedforward.in":         {matrix, []string{"token", "rank", "value"}, []int{6, 3, 6}},
-		"blocks.1.feedforward.hidden":     {vector, []string{"token", "neuron"}, []int{6, 17}},
-		"blocks.0.attention.stream":       {vector, []string{"token", "feature"}, []int{6, 12}},
-		"blocks.0.attention.pattern":      {vector, []string{"token", "head", "key"}, []int{6, 3, 6}},
-		"blocks.0.attention.heads":        {matrix, []string{"token", "head", "value"}, []int{6, 3, 6}},
-		"blocks.1.attention.coefficients": {hyper, []string{"row", "coefficient"}, []int{4, 6}},
+		"embedding.out":                   {cachedMatrix, []string{"token", "key", "value"}, []int{6, 5, 6}},
+		"blocks.1.feedforward.in":         {cachedMatrix, []string{"token", "rank", "value"}, []int{6, 3, 6}},
+		"blocks.1.feedforward.hidden":     {cachedVector, []string{"token", "neuron"}, []int{6, 17}},
+		"blocks.0.attention.stream":       {cachedVector, []string{"token", "feature"}, []int{6, 12}},
+		"blocks.0.attention.pattern":      {cachedVector, []string{"token", "head", "key"}, []int{6, 3, 6}},
+		"blocks.0.attention.heads":        {cachedMatrix, []string{"token", "head", "value"}, []int{6, 3, 6}},
+		"blocks.1.attention.coefficients": {cachedHyper, []string{"row", "coefficient"}, []int{4, 6}},
 	} {
-		a := get(t, run(t, runner(t, row.config, name)), name)
+		a := cachedActivation(t, runCache(t, cacheRunner(t, row.config, name)), name)
 		assert.Equal(t, row.axes, a.Axes, name)
 		assert.Equal(t, row.shape, a.Shape, name)
 		assert.Len(t, a.Values, tensor.Shape(row.shape).TotalSize())
 	}
 }
 
-// TestSelect: chosen entries come in order, and a token of what has no token axis is all of
-// it.
-func TestSelect(t *testing.T) {
+// TestActivationSelect: chosen entries come in order, and a token of what has no token axis is all
+// of it.
+func TestActivationSelect(t *testing.T) {
 	a := cache.Activation{Name: "x", Axes: []string{graph.TokenAxis, "head", "entry"}, Shape: []int{2, 2, 3}}
 	for i := range 12 {
 		a.Values = append(a.Values, float64(i))
@@ -119,14 +119,14 @@ func TestSelect(t *testing.T) {
 	assert.Equal(t, a.Values, all)
 }
 
-// TestInterventions: each changes what it says and nothing before it, reaches the logits,
+// TestCacheInterventions: each changes what it says and nothing before it, reaches the logits,
 // and is gone in the next run.
-func TestInterventions(t *testing.T) {
+func TestCacheInterventions(t *testing.T) {
 	const name = "blocks.0.attention.heads"
-	for _, c := range []models.Config{matrix, vector} {
-		r := runner(t, c, name, "embedding.out", "blocks.0.attention.stream")
-		plain := run(t, r)
-		own := get(t, plain, name)
+	for _, c := range []models.Config{cachedMatrix, cachedVector} {
+		r := cacheRunner(t, c, name, "embedding.out", "blocks.0.attention.stream")
+		plain := runCache(t, r)
+		own := cachedActivation(t, plain, name)
 		head := cache.At{"head": 1}
 		width := own.Shape[2]
 		direction := make([]float64, width)
@@ -134,22 +134,22 @@ func TestInterventions(t *testing.T) {
 		for what, v := range map[string]cache.Intervention{
 			"ablate": cache.Ablate(name, head), "steer": cache.Steer(name, head, direction, 3), "set": cache.Set(name, cache.At{"head": 1, "token": 2}, direction),
 		} {
-			changed := run(t, r, v)
-			assert.Equal(t, get(t, plain, "embedding.out"), get(t, changed, "embedding.out"), "%s: before it", what)
+			changed := runCache(t, r, v)
+			assert.Equal(t, cachedActivation(t, plain, "embedding.out"), cachedActivation(t, changed, "embedding.out"), "%s: before it", what)
 			assert.NotEqual(t, plain.Logits, changed.Logits, "%s: after it", what)
-			other, err := get(t, changed, name).Select(cache.At{"head": 0})
+			other, err := cachedActivation(t, changed, name).Select(cache.At{"head": 0})
 			require.NoError(t, err)
 			want, err := own.Select(cache.At{"head": 0})
 			require.NoError(t, err)
 			assert.Equal(t, want, other, "%s: another head", what)
-			checkChange(t, what, own, get(t, changed, name), width)
+			checkIntervention(t, what, own, cachedActivation(t, changed, name), width)
 		}
-		assert.Equal(t, plain.Logits, run(t, r, cache.Patch(name, nil, plain)).Logits, "patched with itself")
-		assert.Equal(t, plain.Logits, run(t, r).Logits, "the next run")
+		assert.Equal(t, plain.Logits, runCache(t, r, cache.Patch(name, nil, plain)).Logits, "patched with itself")
+		assert.Equal(t, plain.Logits, runCache(t, r).Logits, "the next run")
 	}
 }
 
-func checkChange(t *testing.T, what string, before, after cache.Activation, width int) {
+func checkIntervention(t *testing.T, what string, before, after cache.Activation, width int) {
 	for token := range before.Shape[0] {
 		old, err := before.Select(cache.At{"head": 1, "token": token})
 		require.NoError(t, err)
@@ -168,29 +168,29 @@ func checkChange(t *testing.T, what string, before, after cache.Activation, widt
 	}
 }
 
-// TestPatch: patched entries have their values from the other run.
-func TestPatch(t *testing.T) {
+// TestCachePatch: patched entries have their values from the other run.
+func TestCachePatch(t *testing.T) {
 	const name = "blocks.1.feedforward.stream"
-	r := runner(t, vector, name)
+	r := cacheRunner(t, cachedVector, name)
 	other, err := r.Run([]int32{1, 7, 3, 0, 12, 6})
 	require.NoError(t, err)
-	patched := run(t, r, cache.Patch(name, cache.At{"token": 5}, other))
+	patched := runCache(t, r, cache.Patch(name, cache.At{"token": 5}, other))
 	want, err := other.TokenLogits(5)
 	require.NoError(t, err)
 	got, err := patched.TokenLogits(5)
 	require.NoError(t, err)
 	assert.Equal(t, want, got, "the last stream makes the logits")
-	before, err := run(t, r).TokenLogits(4)
+	before, err := runCache(t, r).TokenLogits(4)
 	require.NoError(t, err)
 	same, err := patched.TokenLogits(4)
 	require.NoError(t, err)
 	assert.Equal(t, before, same)
 }
 
-// TestDocuments: a model that masks documents sees where they begin, as in training: after
+// TestCacheOfDocuments: a model that masks documents sees where they begin, as in training: after
 // BOS nothing attends to what is before it, in each row by itself.
-func TestDocuments(t *testing.T) {
-	for name, config := range map[string]models.Config{"matrix": matrix, "vector": vector} {
+func TestCacheOfDocuments(t *testing.T) {
+	for name, config := range map[string]models.Config{"matrix": cachedMatrix, "vector": cachedVector} {
 		config.MaskDocuments, config.BOS = true, 3
 		c := modeltest.Resolve(t, config)
 		r, err := cache.New(modeltest.PerturbedStore(t, c, tensor.Float32), c, cache.Options{Names: []string{"blocks.1.attention.pattern"}, Batch: 2})
@@ -198,7 +198,7 @@ func TestDocuments(t *testing.T) {
 		defer r.Close()
 		run, err := r.Run([]int32{1, 7, 3, 0, 12, 5, 3, 7, 3, 0, 3, 5})
 		require.NoError(t, err)
-		a := get(t, run, "blocks.1.attention.pattern")
+		a := cachedActivation(t, run, "blocks.1.attention.pattern")
 		for token, first := range []int{0, 0, 2, 2, 2, 2, 0, 0, 2, 2, 4, 4} {
 			for head := range a.Shape[1] {
 				p, err := a.Select(cache.At{"token": token, "head": head})
@@ -211,9 +211,9 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestOneToken: a prompt of one token attends to itself alone.
-func TestOneToken(t *testing.T) {
-	for name, config := range map[string]models.Config{"matrix": matrix, "vector": vector} {
+// TestCacheOfOneToken: a prompt of one token attends to itself alone.
+func TestCacheOfOneToken(t *testing.T) {
+	for name, config := range map[string]models.Config{"matrix": cachedMatrix, "vector": cachedVector} {
 		c := modeltest.Resolve(t, config)
 		r, err := cache.New(modeltest.PerturbedStore(t, c, tensor.Float64), c, cache.Options{Names: []string{"blocks.*.attention.pattern"}, Seq: 1})
 		require.NoError(t, err, name)
@@ -221,16 +221,16 @@ func TestOneToken(t *testing.T) {
 		run, err := r.Run([]int32{4})
 		require.NoError(t, err)
 		for _, pattern := range run.Names() {
-			for _, v := range get(t, run, pattern).Values {
+			for _, v := range cachedActivation(t, run, pattern).Values {
 				assert.InDelta(t, 1, v, 1e-12, "%s: %s", name, pattern)
 			}
 		}
 	}
 }
 
-// TestNewErrors: each error of New is one line that names what is wrong.
-func TestNewErrors(t *testing.T) {
-	c := modeltest.Resolve(t, vector)
+// TestCacheNewErrors: each error of New is one line that names what is wrong.
+func TestCacheNewErrors(t *testing.T) {
+	c := modeltest.Resolve(t, cachedVector)
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)
 	for _, row := range []struct {
 		options cache.Options
@@ -252,24 +252,24 @@ func TestNewErrors(t *testing.T) {
 	assert.NotContains(t, err.Error(), "\n")
 	_, err = cache.New(nil, c, cache.Options{})
 	assert.ErrorIs(t, err, models.ErrNoParameters)
-	_, err = cache.New(store, modeltest.Resolve(t, matrix), cache.Options{})
+	_, err = cache.New(store, modeltest.Resolve(t, cachedMatrix), cache.Options{})
 	assert.Error(t, err)
 	_, err = cache.New(store, models.Spec{}, cache.Options{})
 	assert.ErrorContains(t, err, "want a Spec that Config.Resolve made, got the zero value")
 }
 
-// TestRunErrors: each error of Run is one line that names what is wrong.
-func TestRunErrors(t *testing.T) {
-	r := runner(t, vector, "embedding.out")
+// TestCacheRunErrors: each error of Run is one line that names what is wrong.
+func TestCacheRunErrors(t *testing.T) {
+	r := cacheRunner(t, cachedVector, "embedding.out")
 	for _, row := range []struct {
 		ids     []int32
 		replace []cache.Intervention
 		want    error
 	}{
-		{ids[:2], nil, check.ValueError{Name: "ids", Got: "2"}},
+		{cachedIDs[:2], nil, check.ValueError{Name: "ids", Got: "2"}},
 		{[]int32{0, 1, 2, 3, 4, 13}, nil, check.RangeError{Name: "id of token 5", N: 13, Got: 13}},
-		{ids, []cache.Intervention{{Name: "embedding.out"}}, check.ValueError{Name: "replace embedding.out"}},
-		{ids, []cache.Intervention{cache.Ablate("features", nil)}, cache.NotKeptError{Name: "features"}},
+		{cachedIDs, []cache.Intervention{{Name: "embedding.out"}}, check.ValueError{Name: "replace embedding.out"}},
+		{cachedIDs, []cache.Intervention{cache.Ablate("features", nil)}, cache.NotKeptError{Name: "features"}},
 	} {
 		_, err := r.Run(row.ids, row.replace...)
 		assert.ErrorIs(t, err, row.want)
@@ -280,35 +280,35 @@ func TestRunErrors(t *testing.T) {
 		check.ValueError{Name: "embedding.out", Got: "1"}:            cache.Set("embedding.out", nil, []float64{1}),
 		check.ValueError{Name: "direction", Got: "5"}:                cache.Steer("embedding.out", nil, make([]float64, 5), 1),
 	} {
-		_, err := r.Run(ids, v)
+		_, err := r.Run(cachedIDs, v)
 		assert.ErrorIs(t, err, want)
 		assert.ErrorContains(t, err, "embedding.out")
 	}
-	c := run(t, r)
+	c := runCache(t, r)
 	_, err := c.Get("features")
 	var missing cache.NotKeptError
 	require.ErrorAs(t, err, &missing)
 	assert.Equal(t, []string{"embedding.out"}, missing.Kept)
-	_, err = run(t, runner(t, vector)).Get("features")
+	_, err = runCache(t, cacheRunner(t, cachedVector)).Get("features")
 	require.ErrorAs(t, err, &missing)
 	assert.Empty(t, missing.Kept)
 	_, err = c.TokenLogits(6)
 	assert.ErrorIs(t, err, check.RangeError{Name: "token", N: 6, Got: 6})
 }
 
-// TestScale: entries are multiplied, and by 1 they stay as they are, bit for bit; Apply does to an
-// activation what a run does.
-func TestScale(t *testing.T) {
-	r := runner(t, vector, "blocks.0.attention.heads")
+// TestCacheScale: entries are multiplied, and by 1 they stay as they are, bit for bit; Apply does
+// to an activation what a run does.
+func TestCacheScale(t *testing.T) {
+	r := cacheRunner(t, cachedVector, "blocks.0.attention.heads")
 	at := cache.At{"head": 1}
-	before := run(t, r)
-	assert.Equal(t, before.Logits, run(t, r, cache.Scale("blocks.0.attention.heads", at, 1)).Logits)
+	before := runCache(t, r)
+	assert.Equal(t, before.Logits, runCache(t, r, cache.Scale("blocks.0.attention.heads", at, 1)).Logits)
 	halved := cache.Scale("blocks.0.attention.heads", at, 0.5)
-	after := run(t, r, halved)
+	after := runCache(t, r, halved)
 	assert.NotEqual(t, before.Logits, after.Logits)
-	want := get(t, before, "blocks.0.attention.heads")
+	want := cachedActivation(t, before, "blocks.0.attention.heads")
 	require.NoError(t, halved.Apply(want))
-	assert.Equal(t, want, get(t, after, "blocks.0.attention.heads"))
+	assert.Equal(t, want, cachedActivation(t, after, "blocks.0.attention.heads"))
 }
 
 // TestRowsOfTheirOwnInterventions: a row of RunEach has the logits of a run with its interventions
@@ -321,7 +321,7 @@ func TestRowsOfTheirOwnInterventions(t *testing.T) {
 		{cache.Ablate(write, nil), cache.Steer(write, cache.At{graph.TokenAxis: 2}, []float64{1}, 0.5)},
 		{cache.Ablate(pattern, cache.At{graph.TokenAxis: 4})},
 	}
-	for name, config := range map[string]models.Config{"vector": vector, "matrix": matrix, "hyper": hyper} {
+	for name, config := range map[string]models.Config{"vector": cachedVector, "matrix": cachedMatrix, "hyper": cachedHyper} {
 		t.Run(name, func(t *testing.T) {
 			c := modeltest.Resolve(t, config)
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
@@ -332,23 +332,23 @@ func TestRowsOfTheirOwnInterventions(t *testing.T) {
 			for _, name := range names {
 				assert.True(t, r.PerRow(name), name)
 			}
-			got, err := r.RunEach(ids, lists)
+			got, err := r.RunEach(cachedIDs, lists)
 			require.NoError(t, err)
 			require.Len(t, got, len(lists))
-			alone := runner(t, config, names...)
+			alone := cacheRunner(t, config, names...)
 			for i, list := range lists {
-				want := run(t, alone, list...)
+				want := runCache(t, alone, list...)
 				assert.InDeltaSlice(t, want.Logits, got[i].Logits, 1e-12)
-				assert.Equal(t, ids, got[i].IDs)
+				assert.Equal(t, cachedIDs, got[i].IDs)
 				if i > 0 {
 					assert.NotEqual(t, got[0].Logits, got[i].Logits)
 				}
 			}
-			_, err = r.RunEach(ids[1:], lists)
+			_, err = r.RunEach(cachedIDs[1:], lists)
 			assert.Error(t, err)
-			_, err = r.RunEach(ids, make([][]cache.Intervention, 6))
+			_, err = r.RunEach(cachedIDs, make([][]cache.Intervention, 6))
 			assert.Error(t, err)
-			_, err = r.RunEach(ids, [][]cache.Intervention{{cache.Ablate("blocks.1.attention.heads", nil)}})
+			_, err = r.RunEach(cachedIDs, [][]cache.Intervention{{cache.Ablate("blocks.1.attention.heads", nil)}})
 			assert.ErrorIs(t, err, cache.NotKeptError{Name: "blocks.1.attention.heads"})
 		})
 	}

@@ -1,4 +1,4 @@
-package mixing_test
+package analysis_test
 
 import (
 	"math"
@@ -11,16 +11,16 @@ import (
 // TestWhoReadsWhichLayerOfMUDD: the weights follow MUDD's equations.
 func TestWhoReadsWhichLayerOfMUDD(t *testing.T) {
 	readers := []string{"blocks.1.attention.q", "blocks.1.attention.k", "blocks.1.attention.v", "blocks.1.residual", "unembedding"}
-	depthRow{stream.MUDDConfig{}, []string{"embedding", "blocks.0", "blocks.1"}, false, readers, map[string]weightsOf{
-		"blocks.1.attention.k": func(r reader) [][]float64 { return r.connections("blocks.0", 1, 2) },
-		"blocks.1.residual":    func(r reader) [][]float64 { return r.connections("blocks.0", 3, 2) },
-		"unembedding":          func(r reader) [][]float64 { return r.connections("blocks.1", 0, 3) },
+	depthRow{stream.MUDDConfig{}, []string{"embedding", "blocks.0", "blocks.1"}, false, readers, map[string]depthWeights{
+		"blocks.1.attention.k": func(r depthReader) [][]float64 { return r.connections("blocks.0", 1, 2) },
+		"blocks.1.residual":    func(r depthReader) [][]float64 { return r.connections("blocks.0", 3, 2) },
+		"unembedding":          func(r depthReader) [][]float64 { return r.connections("blocks.1", 0, 3) },
 	}}.check(t)
 }
 
 // TestSourcesOfMUDDByHand: a source without a weight is a source left out.
 func TestSourcesOfMUDDByHand(t *testing.T) {
-	checkSources(t, stream.MUDDConfig{}, func(store *graph.Store, block, source, kept int) {
+	checkMixingSources(t, stream.MUDDConfig{}, func(store *graph.Store, block, source, kept int) {
 		prefix := []string{"blocks.0", "blocks.1"}[block]
 		w2, bias := store.Param(prefix+".mudd.w2").Value.Float64s(), store.Param(prefix+".mudd.bias").Value.Float64s()
 		for j := range bias {
@@ -35,7 +35,7 @@ func TestSourcesOfMUDDByHand(t *testing.T) {
 }
 
 // connections are W2 GELU(W1 x/rms(x)) + b of a block's output, those of one of its sums.
-func (r reader) connections(block string, way, sources int) [][]float64 {
+func (r depthReader) connections(block string, way, sources int) [][]float64 {
 	w1, w2, bias := r.values(block+".mudd.w1"), r.values(block+".mudd.w2"), r.values(block+".mudd.bias")
 	var all [][]float64
 	for _, x := range r.rows(block + ".feedforward.stream") {

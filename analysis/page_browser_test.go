@@ -1,4 +1,4 @@
-package page_test
+package analysis_test
 
 import (
 	"fmt"
@@ -16,38 +16,38 @@ import (
 	"github.com/residua-go/residua/internal/browsertest"
 )
 
-// window is a browser with a page open.
-type window struct {
+// pageWindow is a browser with a page open.
+type pageWindow struct {
 	*browsertest.Browser
 	t *testing.T
 }
 
-// TestInBrowser looks at pages in a headless Chromium: one browser for all, as it takes a second to
-// start. With PAGE_GALLERY=FOLDER pictures of the page are left there.
-func TestInBrowser(t *testing.T) {
+// TestPageInBrowser looks at pages in a headless Chromium: one browser for all, as it takes a
+// second to start. With PAGE_GALLERY=FOLDER pictures of the page are left there.
+func TestPageInBrowser(t *testing.T) {
 	browser := browsertest.Open(t, 1280, 1000)
 	if browser == nil {
 		t.Skip("short, or chromium is not in PATH")
 	}
-	w := window{browser, t}
-	w.open(small())
+	w := pageWindow{browser, t}
+	w.open(smallPage())
 	w.photograph("light")
-	t.Run("heatmap", func(t *testing.T) { window{browser, t}.checkHeatmap() })
-	t.Run("lines", func(t *testing.T) { window{browser, t}.checkLines() })
-	t.Run("bars", func(t *testing.T) { window{browser, t}.checkBars() })
-	t.Run("attention", func(t *testing.T) { window{browser, t}.checkAttention() })
-	t.Run("wiring", func(t *testing.T) { window{browser, t}.checkWiring() })
-	t.Run("slider", func(t *testing.T) { window{browser, t}.checkSlider() })
-	t.Run("texts", func(t *testing.T) { window{browser, t}.checkTexts() })
-	t.Run("width", func(t *testing.T) { window{browser, t}.checkWidth() })
+	t.Run("heatmap", func(t *testing.T) { pageWindow{browser, t}.checkHeatmap() })
+	t.Run("lines", func(t *testing.T) { pageWindow{browser, t}.checkLines() })
+	t.Run("bars", func(t *testing.T) { pageWindow{browser, t}.checkBars() })
+	t.Run("attention", func(t *testing.T) { pageWindow{browser, t}.checkAttention() })
+	t.Run("wiring", func(t *testing.T) { pageWindow{browser, t}.checkWiring() })
+	t.Run("slider", func(t *testing.T) { pageWindow{browser, t}.checkSlider() })
+	t.Run("texts", func(t *testing.T) { pageWindow{browser, t}.checkTexts() })
+	t.Run("width", func(t *testing.T) { pageWindow{browser, t}.checkWidth() })
 	w.checkQuiet()
-	t.Run("dark", func(t *testing.T) { window{browser, t}.checkDark() })
-	t.Run("large", func(t *testing.T) { window{browser, t}.checkLarge() })
+	t.Run("dark", func(t *testing.T) { pageWindow{browser, t}.checkDark() })
+	t.Run("large", func(t *testing.T) { pageWindow{browser, t}.checkLarge() })
 }
 
 // checkWidth: the first two figures stand side by side in a wide window, one below the other in a
 // narrow one, where nothing is wider than the window.
-func (w window) checkWidth() {
+func (w pageWindow) checkWidth() {
 	const tops = `[...document.querySelectorAll("figure")].slice(0, 2).map((f) => f.offsetTop)`
 	defer func() { require.NoError(w.t, w.Resize(1280, 1000)) }()
 	require.NoError(w.t, w.Resize(2000, 1000))
@@ -58,7 +58,7 @@ func (w window) checkWidth() {
 }
 
 // open shows a page from a file.
-func (w window) open(p page.Page) {
+func (w pageWindow) open(p page.Page) {
 	w.t.Helper()
 	html, err := p.HTML()
 	require.NoError(w.t, err)
@@ -68,13 +68,13 @@ func (w window) open(p page.Page) {
 }
 
 // ask returns what a function's body returns in the page.
-func (w window) ask(body string, into any, arguments ...any) {
+func (w pageWindow) ask(body string, into any, arguments ...any) {
 	w.t.Helper()
 	require.NoError(w.t, w.Script(body, into, arguments...))
 }
 
 // text is what a script's expression is as a text.
-func (w window) text(expression string) string {
+func (w pageWindow) text(expression string) string {
 	w.t.Helper()
 	var text string
 	w.ask("return String("+expression+")", &text)
@@ -82,7 +82,7 @@ func (w window) text(expression string) string {
 }
 
 // box is an element's place in the window, once it is scrolled into its middle.
-func (w window) box(selector string, index int) (left, top, width, height float64) {
+func (w pageWindow) box(selector string, index int) (left, top, width, height float64) {
 	w.t.Helper()
 	var box [4]float64
 	w.ask(`const e = document.querySelectorAll(arguments[0])[arguments[1]];
@@ -93,19 +93,19 @@ func (w window) box(selector string, index int) (left, top, width, height float6
 }
 
 // point moves the mouse into an element: to so much of its width and height.
-func (w window) point(selector string, index int, x, y float64) {
+func (w pageWindow) point(selector string, index int, x, y float64) {
 	w.t.Helper()
 	left, top, width, height := w.box(selector, index)
 	require.NoError(w.t, w.Move(int(left+x*width), int(top+y*height)))
 }
 
 // tooltip is the tooltip's names and values, "" if it is hidden.
-func (w window) tooltip() string {
+func (w pageWindow) tooltip() string {
 	w.t.Helper()
 	return w.text(`tooltip.hidden ? "" : [...tooltip.querySelectorAll("dt")].map((e) => e.textContent + "=" + e.nextSibling.textContent).join("; ")`)
 }
 
-func (w window) checkHeatmap() {
+func (w pageWindow) checkHeatmap() {
 	const area = "figure.heatmap .area" // 3 rows, 6 columns
 	w.point(area, 0, 2.5/6, 1.5/3)
 	assert.Equal(w.t, "writer=L0 head 0; token=␣a; value=-3.25", w.tooltip())
@@ -128,7 +128,7 @@ func (w window) checkHeatmap() {
 	assert.Equal(w.t, "writer=L0 feed-forward; token=,; value=2", w.tooltip(), "arrow keys go on from the last cell")
 }
 
-func (w window) checkLines() {
+func (w pageWindow) checkLines() {
 	const area = "figure.lines .area"
 	w.point(area, 0, 0.002, 0.05)
 	assert.Contains(w.t, w.tooltip(), "series=measured </script><b>")
@@ -145,7 +145,7 @@ func (w window) checkLines() {
 	assert.Equal(w.t, "0.12", w.opacity("figure.lines .dots", 0), "the other series")
 }
 
-func (w window) checkBars() {
+func (w pageWindow) checkBars() {
 	const area = "figure.bars .area"
 	w.point(area, 0, 0.5, 1.5/5)
 	assert.Equal(w.t, "bar=L0 head 3; logit=-1.5", w.tooltip())
@@ -163,15 +163,15 @@ func (w window) checkBars() {
 }
 
 // shares are the tokens' shades.
-func (w window) shares() []float64 {
+func (w pageWindow) shares() []float64 {
 	w.t.Helper()
 	var shares []float64
 	w.ask(`return [...document.querySelectorAll(".token")].map((e) => Number(e.style.getPropertyValue("--share")))`, &shares)
 	return shares
 }
 
-func (w window) checkAttention() {
-	n := len(words)
+func (w pageWindow) checkAttention() {
+	n := len(oddTokens)
 	w.point(".token", 5, 0.5, 0.5)
 	want := make([]float64, n)
 	want[4], want[5] = 1, 0.333 // 0.75 and 0.25 of the largest
@@ -200,7 +200,7 @@ func (w window) checkAttention() {
 }
 
 // marked says which elements have a class, a digit each.
-func (w window) marked(selector, class string) string {
+func (w pageWindow) marked(selector, class string) string {
 	w.t.Helper()
 	var digits string
 	w.ask(`return [...document.querySelectorAll(arguments[0])].map((e) => (e.classList.contains(arguments[1]) ? 1 : 0)).join("")`, &digits, selector, class)
@@ -208,13 +208,13 @@ func (w window) marked(selector, class string) string {
 }
 
 // edges says which edges of the first diagram have a class, the weakest edge first.
-func (w window) edges(class string) string {
+func (w pageWindow) edges(class string) string {
 	w.t.Helper()
 	return w.marked("figure.wiring:first-of-type .edge", class)
 }
 
 // opacity is an element's opacity once its transitions have ended.
-func (w window) opacity(selector string, index int) string {
+func (w pageWindow) opacity(selector string, index int) string {
 	w.t.Helper()
 	var opacity string
 	w.ask(`const e = document.querySelectorAll(arguments[0])[arguments[1]];
@@ -225,7 +225,7 @@ func (w window) opacity(selector string, index int) string {
 
 // checkWiring: by |weight| the edges are L0H0-L1H0 0.1, L1H0-U 0.3, L0H1-L0H0 0.8, E-L0H0 1,
 // L0H1-L1H0 1.5, E-L0H1 -2.
-func (w window) checkWiring() {
+func (w pageWindow) checkWiring() {
 	w.point("figure.wiring .node", 3, 0.5, 0.5) // L1 head 0
 	assert.Equal(w.t, "001101", w.edges("dim"))
 	assert.Equal(w.t, "110010", w.edges("lit"))
@@ -242,7 +242,7 @@ func (w window) checkWiring() {
 }
 
 // checkSlider: the weights go up to 2, so that the slider's middle is about 1.
-func (w window) checkSlider() {
+func (w pageWindow) checkSlider() {
 	const slider = "figure.wiring input[type=range]"
 	left, top, width, height := w.box(slider, 0)
 	require.NoError(w.t, w.Drag(int(left+8), int(top+height/2), int(left+0.6*width), int(top+height/2)))
@@ -255,20 +255,20 @@ func (w window) checkSlider() {
 	assert.Equal(w.t, "000000", w.edges("weak"))
 }
 
-func (w window) checkTexts() {
-	assert.Equal(w.t, small().Title, w.text("document.title"))
-	assert.Equal(w.t, small().Title, w.text(`document.querySelector("h1").textContent`))
-	assert.Equal(w.t, hostile, w.text(`document.querySelectorAll("td")[3].textContent`))
+func (w pageWindow) checkTexts() {
+	assert.Equal(w.t, smallPage().Title, w.text("document.title"))
+	assert.Equal(w.t, smallPage().Title, w.text(`document.querySelector("h1").textContent`))
+	assert.Equal(w.t, hostileText, w.text(`document.querySelectorAll("td")[3].textContent`))
 	assert.Equal(w.t, "0", w.text(`document.querySelectorAll("b").length`))
 }
 
 // checkQuiet: the console has no message, and nothing was asked of a network or disk.
-func (w window) checkQuiet() {
+func (w pageWindow) checkQuiet() {
 	assert.Empty(w.t, w.Console())
 	assert.Equal(w.t, "0", w.text(`performance.getEntriesByType("resource").filter((e) => !e.name.startsWith("data:")).length`))
 }
 
-func (w window) checkDark() {
+func (w pageWindow) checkDark() {
 	assert.Equal(w.t, "rgb(255, 255, 255)", w.text("getComputedStyle(document.body).backgroundColor"))
 	require.NoError(w.t, w.Prefer("dark"))
 	w.photograph("dark")
@@ -278,8 +278,8 @@ func (w window) checkDark() {
 }
 
 // checkLarge: a page of more than 5 MB is drawn and answers.
-func (w window) checkLarge() {
-	w.open(of(sequential(500, 520), layered(12, 12)))
+func (w pageWindow) checkLarge() {
+	w.open(pageOf(indexHeatmap(500, 520), layeredWiring(12, 12)))
 	w.point("figure.heatmap .area", 0, 0.5, 0.5)
 	var row, column int
 	var value float64
@@ -300,7 +300,7 @@ func (w window) checkLarge() {
 }
 
 // photograph leaves a picture of the whole page.
-func (w window) photograph(name string) {
+func (w pageWindow) photograph(name string) {
 	folder := os.Getenv("PAGE_GALLERY")
 	if folder == "" {
 		return

@@ -1,4 +1,4 @@
-package mixing_test
+package analysis_test
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ import (
 // TestWhatReachesReaders: in a stream of rows it is the product of the coefficients, which are set
 // by hand here.
 func TestWhatReachesReaders(t *testing.T) {
-	c, ids := tiny(t, stream.HyperConfig{N: 2})
+	c, ids := mixingModel(t, stream.HyperConfig{N: 2})
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
 	// A row of the packed parameter is down | carry | up; row i of it is what row i of the stream
 	// gives.
@@ -48,7 +48,7 @@ func TestWhatReachesReaders(t *testing.T) {
 // A_res [n, n] and B_up [n, 1] lie where the linear form has them, and gains multiply through
 // depth.
 func TestMovesByHand(t *testing.T) {
-	c, ids := tiny(t, stream.HyperConfig{N: 2})
+	c, ids := mixingModel(t, stream.HyperConfig{N: 2})
 	store := modeltest.NewStore(t, c, tensor.Float32, 1)
 	start, err := mixing.Run(store, c, ids)
 	require.NoError(t, err)
@@ -60,23 +60,23 @@ func TestMovesByHand(t *testing.T) {
 	now, err := mixing.Run(store, c, ids)
 	require.NoError(t, err)
 	m := now.Since(start)
-	assert.Equal(t, [][]float64{{0.5, 0}}, at(t, m, "blocks.0.attention", stream.MixingDown).Mean)
-	carry := at(t, m, "blocks.0.attention", stream.MixingCarry)
+	assert.Equal(t, [][]float64{{0.5, 0}}, placeOf(t, m, "blocks.0.attention", stream.MixingDown).Mean)
+	carry := placeOf(t, m, "blocks.0.attention", stream.MixingCarry)
 	assert.Equal(t, [][]float64{{2, 0}, {1, 1}}, carry.Mean, "new row 0 is 2 of old row 0; new row 1 is old row 0 and old row 1")
 	assert.InDelta(t, math.Sqrt((1.0+1.0)/4), carry.Moved, 1e-6, "from the identity: 2 for 1, 1 for 0")
 	assert.Zero(t, carry.Spread)
 	assert.Equal(t, []float64{2, 3, 0.5}, []float64{carry.Carry.RowGain, carry.Carry.ColumnGain, carry.Carry.OffDiagonal})
-	assert.Equal(t, [][]float64{{3}, {4}}, at(t, m, "blocks.0.feedforward", stream.MixingUp).Mean)
+	assert.Equal(t, [][]float64{{3}, {4}}, placeOf(t, m, "blocks.0.feedforward", stream.MixingUp).Mean)
 	// [[2, 0], [1, 1]]^2 = [[4, 0], [3, 1]]
-	second := at(t, m, "blocks.0.feedforward", stream.MixingCarry).Carry
+	second := placeOf(t, m, "blocks.0.feedforward", stream.MixingCarry).Carry
 	assert.Equal(t, []float64{4, 7, 2.5}, []float64{second.CompositeRows, second.CompositeColumns, second.CompositeDiagonal})
 }
 
-// TestRescue: a row that is given back at once regains all that nobody else has taken of it.
+// TestRescueOfRows: a row that is given back at once regains all that nobody else has taken of it.
 // Without mixing, and where no site reads the row, that is all; the loss of the untouched run is
 // the model's.
-func TestRescue(t *testing.T) {
-	c, ids := tiny(t, stream.HyperConfig{N: 2})
+func TestRescueOfRows(t *testing.T) {
+	c, ids := mixingModel(t, stream.HyperConfig{N: 2})
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)
 	// The next site reads row 1 alone, and carries each row as it is.
 	copy(store.Param("blocks.0.feedforward.hyper.static").Value.Float32s(), []float32{0, 1, 0, 1, 1, 0, 1, 1})

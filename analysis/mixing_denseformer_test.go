@@ -1,4 +1,4 @@
-package mixing_test
+package analysis_test
 
 import (
 	"math"
@@ -16,15 +16,15 @@ import (
 
 // TestWhoReadsWhichLayerOfDenseFormer: the weights are its parameters.
 func TestWhoReadsWhichLayerOfDenseFormer(t *testing.T) {
-	depthRow{stream.DenseFormerConfig{}, []string{"embedding", "blocks.0", "blocks.1"}, false, []string{"blocks.1", "unembedding"}, map[string]weightsOf{
-		"blocks.1":    func(r reader) [][]float64 { return r.same(r.values("blocks.0.dwa")...) },
-		"unembedding": func(r reader) [][]float64 { return r.same(r.values("blocks.1.dwa")...) },
+	depthRow{stream.DenseFormerConfig{}, []string{"embedding", "blocks.0", "blocks.1"}, false, []string{"blocks.1", "unembedding"}, map[string]depthWeights{
+		"blocks.1":    func(r depthReader) [][]float64 { return r.same(r.values("blocks.0.dwa")...) },
+		"unembedding": func(r depthReader) [][]float64 { return r.same(r.values("blocks.1.dwa")...) },
 	}}.check(t)
 }
 
 // TestSourcesOfDenseFormerByHand: a source without a weight is a source left out.
 func TestSourcesOfDenseFormerByHand(t *testing.T) {
-	checkSources(t, stream.DenseFormerConfig{}, func(store *graph.Store, block, source, kept int) {
+	checkMixingSources(t, stream.DenseFormerConfig{}, func(store *graph.Store, block, source, kept int) {
 		if kept != 0 {
 			store.Param([]string{"blocks.0.dwa", "blocks.1.dwa"}[block]).Value.Float64s()[source] = 0
 		}
@@ -33,7 +33,7 @@ func TestSourcesOfDenseFormerByHand(t *testing.T) {
 
 // TestEntropyOfDepthWeights: 0 of a sum that reads one source, 1 of one that reads all alike.
 func TestEntropyOfDepthWeights(t *testing.T) {
-	c, ids := tiny(t, stream.DenseFormerConfig{})
+	c, ids := mixingModel(t, stream.DenseFormerConfig{})
 	store := modeltest.NewStore(t, c, tensor.Float32, 1)
 	start, err := mixing.Run(store, c, ids)
 	require.NoError(t, err)
