@@ -19,10 +19,13 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// tiny returns a byte-level model with windows of 6 tokens and parameters that are not zero.
-func tiny(t *testing.T) (*graph.Store, models.Spec) {
+// tiny is tinyOf windows of 6 tokens.
+func tiny(t *testing.T) (*graph.Store, models.Spec) { return tinyOf(t, 6) }
+
+// tinyOf returns a byte-level model with windows of seq tokens and parameters that are not zero.
+func tinyOf(t *testing.T, seq int) (*graph.Store, models.Spec) {
 	c := models.Transformer(1, 8, 12, 2)
-	c.Vocab, c.BOS, c.Seq, c.Init = 257, 256, 6, models.InitLeCun
+	c.Vocab, c.BOS, c.Seq, c.Init = 257, 256, seq, models.InitLeCun
 	spec, err := c.Resolve()
 	require.NoError(t, err)
 	store := modeltest.NewStore(t, spec, tensor.Float32, 1)

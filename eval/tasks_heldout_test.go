@@ -1,4 +1,4 @@
-package tasks
+package eval_test
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/eval/tasks"
 )
 
 // heldOutTexts returns texts that repeat words.
@@ -28,8 +30,8 @@ func heldOutTexts() []string {
 // TestHeldOutWords: each document asks for a word that occurs in its context, at a place of its
 // own; the same seed gives the same documents.
 func TestHeldOutWords(t *testing.T) {
-	o := Options{Format: "last_word", Seed: 3}
-	task, err := HeldOut(context.Background(), heldOutTexts(), o)
+	o := tasks.Options{Format: "last_word", Seed: 3}
+	task, err := tasks.HeldOut(context.Background(), heldOutTexts(), o)
 	require.NoError(t, err)
 	require.Len(t, task.Documents(), 500)
 	seen := map[string]int{}
@@ -45,11 +47,11 @@ func TestHeldOutWords(t *testing.T) {
 		seen[p.Context]++
 	}
 	assert.Len(t, seen, 500, "no place twice")
-	again, err := HeldOut(context.Background(), heldOutTexts(), o)
+	again, err := tasks.HeldOut(context.Background(), heldOutTexts(), o)
 	require.NoError(t, err)
 	assert.Equal(t, task.Documents(), again.Documents())
 	o.Seed = 4
-	other, err := HeldOut(context.Background(), heldOutTexts(), o)
+	other, err := tasks.HeldOut(context.Background(), heldOutTexts(), o)
 	require.NoError(t, err)
 	assert.NotEqual(t, task.Documents(), other.Documents())
 }
@@ -58,7 +60,7 @@ func TestHeldOutWords(t *testing.T) {
 // length and differ.
 func TestHeldOutChoices(t *testing.T) {
 	texts := heldOutTexts()
-	task, err := HeldOut(context.Background(), texts, Options{Limit: 50, Shots: 1})
+	task, err := tasks.HeldOut(context.Background(), texts, tasks.Options{Limit: 50, Shots: 1})
 	require.NoError(t, err)
 	require.Len(t, task.Documents(), 50)
 	golds := map[int]bool{}
@@ -82,35 +84,40 @@ func TestHeldOutChoices(t *testing.T) {
 // TestHeldOutRefuses: texts that are too short, and kinds of tasks that HeldOut does not make, are
 // refused.
 func TestHeldOutRefuses(t *testing.T) {
+	few := []string{strings.Repeat("abc ", 200)}
 	for want, c := range map[string]struct {
 		texts []string
-		o     Options
+		o     tasks.Options
 	}{
-		"held-out text: want room for 500 documents of multiple_choice, got 0: choose a smaller limit, or more text": {nil, Options{}},
-		"held-out text: want room for 9 documents of last_word, got 0: choose a smaller limit, or more text":         {[]string{strings.Repeat("abc ", 200)}, Options{Format: "last_word", Limit: 9}},
-		"held-out text: want room for 5 documents of multiple_choice, got 0: choose a smaller limit, or more text":   {[]string{strings.Repeat("abc ", 200)}, Options{Limit: 5}},
-		"type: want multiple_choice or last_word of held-out text, got rolling":                                      {heldOutTexts(), Options{Format: "rolling"}},
+		"held-out text: want room for 500 documents of multiple_choice, got 0: choose a smaller limit, or more text": {
+			nil, tasks.Options{}},
+		"held-out text: want room for 9 documents of last_word, got 0: choose a smaller limit, or more text": {
+			few, tasks.Options{Format: "last_word", Limit: 9}},
+		"held-out text: want room for 5 documents of multiple_choice, got 0: choose a smaller limit, or more text": {
+			few, tasks.Options{Limit: 5}},
+		"type: want multiple_choice or last_word of held-out text, got rolling": {
+			heldOutTexts(), tasks.Options{Format: "rolling"}},
 	} {
-		_, err := HeldOut(context.Background(), c.texts, c.o)
+		_, err := tasks.HeldOut(context.Background(), c.texts, c.o)
 		assert.ErrorContains(t, err, want)
 	}
 }
 
-// TestAgainst compares means and standard errors of differences per document with values worked out
-// by hand.
-func TestAgainst(t *testing.T) {
+// TestTaskResultAgainst compares means and standard errors of differences per document with values
+// worked out by hand.
+func TestTaskResultAgainst(t *testing.T) {
 	yes, no := true, false
-	result := func(acc []*bool, l ...float64) Result {
-		r := Result{Metrics: []Metric{{Name: "perplexity"}, {Name: "acc"}, {Name: "bits_per_byte"}}}
+	result := func(acc []*bool, l ...float64) tasks.Result {
+		r := tasks.Result{Metrics: []tasks.Metric{{Name: "perplexity"}, {Name: "acc"}, {Name: "bits_per_byte"}}}
 		for i, a := range acc {
-			r.Samples = append(r.Samples, Sample{Acc: a, LogLikelihoods: []float64{l[i]}})
+			r.Samples = append(r.Samples, tasks.Sample{Acc: a, LogLikelihoods: []float64{l[i]}})
 		}
 		return r
 	}
 	a, b := result([]*bool{&yes, &yes, &no}, -1, -2, -3), result([]*bool{&no, &yes, &no}, -2, -4, -6)
 	d := a.Against(b)
 	require.Len(t, d, 2)
-	assert.Equal(t, Metric{"log_likelihood", 2, 1 / math.Sqrt(3)}, d[0])
+	assert.Equal(t, tasks.Metric{Name: "log_likelihood", Value: 2, StdErr: 1 / math.Sqrt(3)}, d[0])
 	assert.Equal(t, "acc", d[1].Name)
 	assert.InDelta(t, 1.0/3, d[1].Value, 1e-12)
 	assert.InDelta(t, 1.0/3, d[1].StdErr, 1e-12, "sqrt of (4/9 + 1/9 + 1/9) / 2 / 3")

@@ -1,4 +1,4 @@
-package tasks_test
+package eval_test
 
 import (
 	"context"
@@ -14,20 +14,20 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-func load(t *testing.T, format string, o tasks.Options) []tasks.Document {
+func loadTask(t *testing.T, format string, o tasks.Options) []tasks.Document {
 	o.Format = format
-	task, err := tasks.Load(context.Background(), filepath.Join("testdata", format+".jsonl"), o)
+	task, err := tasks.Load(context.Background(), filepath.Join("tasks", "testdata", format+".jsonl"), o)
 	require.NoError(t, err)
 	return task.Documents()
 }
 
-// TestFormatsAsk: the texts are exactly those that lm-eval 0.4.13 sends.
-func TestFormatsAsk(t *testing.T) {
+// TestTaskFormatsAsk: the texts are exactly those that lm-eval 0.4.13 sends.
+func TestTaskFormatsAsk(t *testing.T) {
 	for format, want := range map[string]struct {
-		pairs [][]tasks.Pair
+		pairs [][][2]string // a context and a continuation each
 		gold  []int
 	}{
-		"hellaswag": {[][]tasks.Pair{
+		"hellaswag": {[][][2]string{
 			{
 				{"Baking bread: A man kneads dough on a table. Then he", " puts it into an oven."},
 				{"Baking bread: A man kneads dough on a table. Then he", "  reads the newspaper. It is old."},
@@ -44,7 +44,7 @@ func TestFormatsAsk(t *testing.T) {
 				{"Fishing: Two women sit in a boat. The older woman", " sings to a wall."},
 			},
 		}, []int{0, 0, 1}},
-		"arc": {[][]tasks.Pair{
+		"arc": {[][][2]string{
 			{
 				{"Question: Which of these is a liquid at room temperature?\nAnswer:", " iron"},
 				{"Question: Which of these is a liquid at room temperature?\nAnswer:", " water"},
@@ -58,37 +58,41 @@ func TestFormatsAsk(t *testing.T) {
 			},
 			{{"Question: Which animal lays eggs?\nAnswer:", " a dog"}, {"Question: Which animal lays eggs?\nAnswer:", " a hen"}},
 		}, []int{1, 0, 1}},
-		"piqa": {[][]tasks.Pair{
+		"piqa": {[][][2]string{
 			{{"Question: To open a jar\nAnswer:", " turn the lid."}, {"Question: To open a jar\nAnswer:", " look at the lid."}},
 			{{"Question: To dry wet shoes\nAnswer:", " put them into a bucket of water."}, {"Question: To dry wet shoes\nAnswer:", " fill them with newspaper."}},
 		}, []int{0, 1}},
-		"winogrande": {[][]tasks.Pair{
+		"winogrande": {[][][2]string{
 			{{"The ball did not fit into the box because the ball", " was too small."}, {"The ball did not fit into the box because the box", " was too small."}},
 			{{"Anna thanked Maria because Anna", " had helped her."}, {"Anna thanked Maria because Maria", " had helped her."}},
 		}, []int{1, 1}},
-		"openbookqa": {[][]tasks.Pair{
+		"openbookqa": {[][][2]string{
 			{{"A stone falls because of", " wind"}, {"A stone falls because of", " gravity"}, {"A stone falls because of", " music"}, {"A stone falls because of", " light"}},
 			{{"Ice that gets warm", " melts"}, {"Ice that gets warm", " burns"}},
 		}, []int{1, 0}},
-		"lambada": {[][]tasks.Pair{
+		"lambada": {[][][2]string{
 			{{"She had lost the key, looked everywhere and in the end found the", " key"}},
 			{{"The dog barked at the cat, and the cat ran away from the", " dog"}},
 			{{"One, two, three, one, two,", " three"}},
 		}, []int{0, 0, 0}},
-		"multiple_choice": {[][]tasks.Pair{
+		"multiple_choice": {[][][2]string{
 			{{"The sky is", " blue"}, {"The sky is", " made of stone"}},
 			{{"One and one are", " seven"}, {"One and one are", " two"}, {"One and one are", " a house"}},
 		}, []int{0, 1}},
 	} {
-		documents := load(t, format, tasks.Options{})
+		documents := loadTask(t, format, tasks.Options{})
 		require.Len(t, documents, len(want.pairs), format)
 		for i, d := range documents {
-			assert.Equal(t, want.pairs[i], d.Pairs, "%s %d", format, i)
+			var pairs [][2]string
+			for _, p := range d.Pairs {
+				pairs = append(pairs, [2]string{p.Context, p.Continuation})
+			}
+			assert.Equal(t, want.pairs[i], pairs, "%s %d", format, i)
 			assert.Equal(t, want.gold[i], d.Gold, "%s %d", format, i)
 			assert.Equal(t, i+1, d.Line, format)
 		}
 	}
-	pages := load(t, "rolling", tasks.Options{})
+	pages := loadTask(t, "rolling", tasks.Options{})
 	assert.Equal(t, " The second one\tbegins with a space,\n\nand ends with a line break.\n", pages[1].Page)
 	assert.Empty(t, pages[1].Pairs)
 }
@@ -105,31 +109,31 @@ func TestSolvedDocuments(t *testing.T) {
 		"lambada":         "She had lost the key, looked everywhere and in the end found the  key",
 		"multiple_choice": "The sky is blue",
 	} {
-		assert.Equal(t, want, load(t, format, tasks.Options{})[0].Solved, format)
+		assert.Equal(t, want, loadTask(t, format, tasks.Options{})[0].Solved, format)
 	}
 }
 
-// TestShots: solved documents precede each document, each followed by an empty line. The document
-// itself is never among them, and the same seed gives the same ones.
-func TestShots(t *testing.T) {
-	plain := load(t, "arc", tasks.Options{})
-	asked := load(t, "arc", tasks.Options{Shots: 2, Seed: 5})
+// TestTaskShots: solved documents precede each document, each followed by an empty line. The
+// document itself is never among them, and the same seed gives the same ones.
+func TestTaskShots(t *testing.T) {
+	plain := loadTask(t, "arc", tasks.Options{})
+	asked := loadTask(t, "arc", tasks.Options{Shots: 2, Seed: 5})
 	for i, d := range asked {
 		a, b := plain[(i+1)%3].Solved, plain[(i+2)%3].Solved
 		assert.Contains(t, []string{a + "\n\n" + b + "\n\n" + plain[i].Pairs[0].Context, b + "\n\n" + a + "\n\n" + plain[i].Pairs[0].Context}, d.Pairs[0].Context)
 		assert.Equal(t, plain[i].Pairs[0].Continuation, d.Pairs[0].Continuation)
 	}
-	assert.Equal(t, asked, load(t, "arc", tasks.Options{Shots: 2, Seed: 5}))
+	assert.Equal(t, asked, loadTask(t, "arc", tasks.Options{Shots: 2, Seed: 5}))
 	different := false
 	for seed := range uint64(8) {
-		different = different || assert.ObjectsAreEqual(asked, load(t, "arc", tasks.Options{Shots: 2, Seed: seed})) == false
+		different = different || assert.ObjectsAreEqual(asked, loadTask(t, "arc", tasks.Options{Shots: 2, Seed: seed})) == false
 	}
 	assert.True(t, different, "the seed chooses")
-	assert.Equal(t, asked[:2], load(t, "arc", tasks.Options{Shots: 2, Seed: 5, Limit: 2}), "examples come from all of the file")
+	assert.Equal(t, asked[:2], loadTask(t, "arc", tasks.Options{Shots: 2, Seed: 5, Limit: 2}), "examples come from all of the file")
 
 	from := filepath.Join(t.TempDir(), "train.jsonl")
 	require.NoError(t, os.WriteFile(from, []byte(`{"question": "Why?", "choices": {"text": ["so"], "label": ["A"]}, "answerKey": "A"}`), 0o644))
-	for i, d := range load(t, "arc", tasks.Options{Shots: 1, ShotsFrom: from}) {
+	for i, d := range loadTask(t, "arc", tasks.Options{Shots: 1, ShotsFrom: from}) {
 		assert.Equal(t, "Question: Why?\nAnswer: so\n\n"+plain[i].Pairs[0].Context, d.Pairs[0].Context)
 	}
 }
@@ -162,7 +166,7 @@ func TestTaskFilesThatAreRefused(t *testing.T) {
 		{"winogrande", `{"sentence": "no blank", "option1": "a", "option2": "b", "answer": "1"}`, `field "sentence": want a "_" where the option goes, got "no blank"`},
 		{"winogrande", `{"sentence": "a _", "option1": "a", "option2": "b", "answer": "3"}`, `field "answer": want a whole number of 1 to 2, got "3"`},
 	} {
-		good, err := os.ReadFile(filepath.Join("testdata", c.format+".jsonl"))
+		good, err := os.ReadFile(filepath.Join("tasks", "testdata", c.format+".jsonl"))
 		if c.format == "last_word" {
 			good, err = []byte(`{"text": "a b"}`+"\n"), nil
 		}
@@ -181,7 +185,7 @@ func TestTaskFilesThatAreRefused(t *testing.T) {
 	assert.ErrorContains(t, err, "nowhere.jsonl")
 }
 
-func TestOptionsThatAreRefused(t *testing.T) {
+func TestTaskOptionsThatAreRefused(t *testing.T) {
 	for key, o := range map[string]tasks.Options{
 		"format":     {Format: "helaswag"},
 		"shots":      {Shots: 2},
@@ -189,13 +193,13 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"limit":      {Limit: -1},
 		"bootstrap":  {Resamples: -1},
 	} {
-		_, err := tasks.Load(context.Background(), filepath.Join("testdata", "multiple_choice.jsonl"), o)
+		_, err := tasks.Load(context.Background(), filepath.Join("tasks", "testdata", "multiple_choice.jsonl"), o)
 		var bad *layers.SettingError
 		require.ErrorAs(t, err, &bad, key)
 		assert.Equal(t, key, bad.Key)
 	}
-	_, err := tasks.Load(context.Background(), filepath.Join("testdata", "rolling.jsonl"), tasks.Options{Format: "rolling", Shots: 1})
+	_, err := tasks.Load(context.Background(), filepath.Join("tasks", "testdata", "rolling.jsonl"), tasks.Options{Format: "rolling", Shots: 1})
 	assert.ErrorContains(t, err, "want 0 for rolling, which scores whole pages, got 1")
-	_, err = tasks.Load(context.Background(), filepath.Join("testdata", "multiple_choice.jsonl"), tasks.Options{Format: "helaswag"})
+	_, err = tasks.Load(context.Background(), filepath.Join("tasks", "testdata", "multiple_choice.jsonl"), tasks.Options{Format: "helaswag"})
 	assert.ErrorContains(t, err, "did you mean hellaswag?")
 }

@@ -1,4 +1,4 @@
-package tasks_test
+package eval_test
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// tolerance is relative: a wrong rule for windows would change the sums by 3e-6.
-const tolerance = 1e-6
+// lmEvalTolerance is relative: a wrong rule for windows would change the sums by 3e-6.
+const lmEvalTolerance = 1e-6
 
 // referenceDir returns the folder with reference folders: RESIDUA_REFERENCE, relative to the
 // project's root, or the project's own.
@@ -29,27 +29,27 @@ func referenceDir() string {
 	case filepath.IsAbs(dir):
 		return dir
 	}
-	return filepath.Join("..", "..", dir)
+	return filepath.Join("..", dir)
 }
 
-// reference is the content of expected.json: what lm-eval computed for a model and three task
+// lmEvalReference is the content of expected.json: what lm-eval computed for a model and three task
 // files.
-type reference struct {
+type lmEvalReference struct {
 	Results        map[string]map[string]float64 `json:"results"`
 	Loglikelihoods struct {
-		MultipleChoice [][]pair    `json:"multiple_choice"`
-		LastWord       [][]pair    `json:"last_word"`
-		Perplexity     [][]float64 `json:"perplexity"`
+		MultipleChoice [][]lmEvalPair `json:"multiple_choice"`
+		LastWord       [][]lmEvalPair `json:"last_word"`
+		Perplexity     [][]float64    `json:"perplexity"`
 	} `json:"loglikelihoods"`
 }
 
-// pair is a sum of log-probabilities, and whether each token is the likeliest.
-type pair struct {
+// lmEvalPair is a sum of log-probabilities, and whether each token is the likeliest.
+type lmEvalPair struct {
 	sum    float64
 	greedy bool
 }
 
-func (p *pair) UnmarshalJSON(text []byte) error {
+func (p *lmEvalPair) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &[]any{&p.sum, &p.greedy})
 }
 
@@ -79,7 +79,7 @@ func exists(path string) bool {
 func testLMEval(t *testing.T, dir string) {
 	text, err := os.ReadFile(filepath.Join(dir, "expected.json"))
 	require.NoError(t, err)
-	var want reference
+	var want lmEvalReference
 	require.NoError(t, json.Unmarshal(text, &want))
 	m, err := pretrained.Open(filepath.Join(dir, "model"))
 	require.NoError(t, err)
@@ -98,20 +98,20 @@ func testLMEval(t *testing.T, dir string) {
 				if metric.Name == "acc" || metric.Name == "acc_norm" {
 					assert.Equal(t, want, metric.Value, "%s %s", name, metric.Name)
 				} else {
-					assert.InEpsilon(t, want, metric.Value, tolerance, "%s %s", name, metric.Name)
+					assert.InEpsilon(t, want, metric.Value, lmEvalTolerance, "%s %s", name, metric.Name)
 				}
 			}
 		}
 		assert.Empty(t, expected, "metrics that are not computed")
 		return result
 	}
-	compare := func(name string, samples []tasks.Sample, want [][]pair) {
+	compare := func(name string, samples []tasks.Sample, want [][]lmEvalPair) {
 		require.Len(t, samples, len(want))
 		for i, pairs := range want {
 			require.Len(t, samples[i].LogLikelihoods, len(pairs))
 			for k, p := range pairs {
 				worst = max(worst, math.Abs(samples[i].LogLikelihoods[k]/p.sum-1))
-				assert.InEpsilon(t, p.sum, samples[i].LogLikelihoods[k], tolerance, "%s, document %d, choice %d", name, i, k)
+				assert.InEpsilon(t, p.sum, samples[i].LogLikelihoods[k], lmEvalTolerance, "%s, document %d, choice %d", name, i, k)
 				assert.Equal(t, p.greedy, samples[i].Greedy[k], "%s, document %d, choice %d", name, i, k)
 			}
 		}
@@ -122,7 +122,7 @@ func testLMEval(t *testing.T, dir string) {
 	require.Len(t, pages, len(want.Loglikelihoods.Perplexity))
 	for i, sum := range want.Loglikelihoods.Perplexity {
 		worst = max(worst, math.Abs(pages[i].LogLikelihoods[0]/sum[0]-1))
-		assert.InEpsilon(t, sum[0], pages[i].LogLikelihoods[0], tolerance, "page %d", i)
+		assert.InEpsilon(t, sum[0], pages[i].LogLikelihoods[0], lmEvalTolerance, "page %d", i)
 	}
 	t.Logf("worst relative error of a log-likelihood: %.1e", worst)
 }
