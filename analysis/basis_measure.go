@@ -10,9 +10,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/cache"
 )
 
 // basisControls measures the sites of one space against the same rotations.

@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/cache"
+	"github.com/residua-go/residua/models/check"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
 )

@@ -3,7 +3,7 @@ package analysis
 import (
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/models/cache"
 	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/stream/linear"
 )

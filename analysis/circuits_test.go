@@ -14,9 +14,9 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/check"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
 )

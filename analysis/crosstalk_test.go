@@ -12,10 +12,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/analysis/memory"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/check"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
 )

@@ -12,8 +12,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/cache"
 	"github.com/residua-go/residua/models/modeltest"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/analysis/numerics"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Eigenvalue is a complex number.

@@ -6,8 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/analysis/numerics"
+	"github.com/residua-go/residua/models/check"
 	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/stream/linear"
 )

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/models/check"
 )
 
 // LensMap is the logit lens over all tokens of a run that have a successor in their row: the

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models/mixing"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
 )

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/analysis/mixing"
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/models/mixing"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
 )
@@ -15,6 +16,6 @@ import (
 // site.
 func TestNothingReachesByGates(t *testing.T) {
 	gated, ids := mixingModel(t, stream.GatedResidualConfig{N: 2, Rank: 2})
-	_, err := mixing.Reach(modeltest.PerturbedStore(t, gated, tensor.Float64), gated, ids)
+	_, err := analysis.Reach(modeltest.PerturbedStore(t, gated, tensor.Float64), gated, ids)
 	require.ErrorIs(t, err, mixing.ErrNone)
 }

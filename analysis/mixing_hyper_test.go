@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/analysis/mixing"
+	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/models/mixing"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
 )
@@ -24,7 +25,7 @@ func TestWhatReachesReaders(t *testing.T) {
 	// gives.
 	copy(store.Param("blocks.0.attention.hyper.static").Value.Float64s(), []float64{0.5, 2, 1, 3, 0.25, 0, 1, 4})
 	copy(store.Param("blocks.0.feedforward.hyper.static").Value.Float64s(), []float64{2, 1, 0, 5, 1, 1, 2, 6})
-	d, err := mixing.Reach(store, c, ids)
+	d, err := analysis.Reach(store, c, ids)
 	require.NoError(t, err)
 	of := func(reader int, source string) float64 {
 		for _, w := range d.Reads[reader].Weights {
@@ -80,7 +81,7 @@ func TestRescueOfRows(t *testing.T) {
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)
 	// The next site reads row 1 alone, and carries each row as it is.
 	copy(store.Param("blocks.0.feedforward.hyper.static").Value.Float32s(), []float32{0, 1, 0, 1, 1, 0, 1, 1})
-	r, err := mixing.AblateRows(t.Context(), store, c, ids)
+	r, err := analysis.AblateRows(t.Context(), store, c, ids)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"blocks.0.attention.stream", "blocks.0.feedforward.stream", "blocks.1.attention.stream"}, r.Sites)
 	require.NotNil(t, r.Rescued[0][0], "%v", r.Ablated)

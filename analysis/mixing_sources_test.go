@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/analysis/mixing"
+	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/cache"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
 )
@@ -32,8 +32,8 @@ func lossOfLogits(run *cache.Cache) float64 {
 }
 
 // rescueSources ablates a tiny model's sources, and checks that the result can be shown.
-func rescueSources(t *testing.T, store *graph.Store, spec models.Spec, ids []int32) *mixing.SourceRescue {
-	s, err := mixing.AblateSources(t.Context(), store, spec, ids)
+func rescueSources(t *testing.T, store *graph.Store, spec models.Spec, ids []int32) *analysis.SourceRescue {
+	s, err := analysis.AblateSources(t.Context(), store, spec, ids)
 	require.NoError(t, err)
 	assert.InDelta(t, lossOfLogits(runWithStates(t, store, spec, ids)), s.Loss, 1e-12)
 	require.NoError(t, figure.Check(s.Table()))

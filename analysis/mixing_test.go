@@ -10,10 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/analysis/mixing"
+	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/designrows"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/mixing"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
 )
@@ -91,9 +92,9 @@ func TestStreamsThatDoNotMix(t *testing.T) {
 	store := modeltest.NewStore(t, c, tensor.Float32, 1)
 	_, err := mixing.Run(store, c, ids)
 	require.ErrorIs(t, err, mixing.ErrNone)
-	_, err = mixing.AblateRows(t.Context(), store, c, ids)
+	_, err = analysis.AblateRows(t.Context(), store, c, ids)
 	require.ErrorIs(t, err, mixing.ErrNone)
-	_, err = mixing.AblateSources(t.Context(), store, c, ids)
+	_, err = analysis.AblateSources(t.Context(), store, c, ids)
 	require.ErrorIs(t, err, mixing.ErrNone)
 }
 

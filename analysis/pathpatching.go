@@ -5,9 +5,9 @@ import (
 	"context"
 	"strings"
 
-	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/cache"
 	"github.com/residua-go/residua/stream"
 )
 

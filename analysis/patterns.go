@@ -3,9 +3,9 @@ package analysis
 import (
 	"fmt"
 
-	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/models/cache"
+	"github.com/residua-go/residua/models/check"
 	"github.com/residua-go/residua/stream"
 )
 

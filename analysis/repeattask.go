@@ -7,9 +7,9 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/check"
 	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/trainer/learner"
 )

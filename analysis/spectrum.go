@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/analysis/numerics"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Spectrum says how many directions of the stream a weight uses, by its singular values s_i and

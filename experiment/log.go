@@ -10,9 +10,9 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/eval"
+	"github.com/residua-go/residua/models/mixing"
 )
 
 // Record is a line of an experiment's log.jsonl: a completed run, with everything that reports use.

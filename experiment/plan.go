@@ -10,10 +10,10 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/mixing"
 	"github.com/residua-go/residua/runconfig"
 )
 

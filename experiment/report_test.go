@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/models/mixing"
 	"github.com/residua-go/residua/stream"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/analysis/page"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/models/mixing"
 	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )

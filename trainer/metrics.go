@@ -5,9 +5,9 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/eval"
+	"github.com/residua-go/residua/models/mixing"
 )
 
 // metricsFile holds one line of JSON for each step.

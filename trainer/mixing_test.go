@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/analysis/mixing"
+	"github.com/residua-go/residua/models/mixing"
 	"github.com/residua-go/residua/trainer"
 )
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models/cache"
 	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer/distributed"

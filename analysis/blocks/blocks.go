@@ -11,11 +11,11 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/cache"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Worth says by how much the mean loss of the next token rises when a block or a sublayer writes

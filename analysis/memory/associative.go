@@ -10,9 +10,9 @@ import (
 	"github.com/pkg/errors"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Associative measures what one matrix M [Dk, Dv], the stream of the Residual Matrix Transformer,

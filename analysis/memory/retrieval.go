@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/cache"
 	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/stream/linear"
 )

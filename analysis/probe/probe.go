@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/internal/stats"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Options say how a probe is fitted.

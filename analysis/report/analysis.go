@@ -6,9 +6,9 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Analysis is an analysis of a trained model. It is a struct whose tagged fields are its settings:

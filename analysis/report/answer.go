@@ -2,8 +2,8 @@ package report
 
 import (
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/models/cache"
 )
 
 // answerShown is the number of likeliest tokens that are listed.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/models/cache"
 	"github.com/residua-go/residua/stream"
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Averages holds numbers that an analysis computes for each of several prompts, averaged over the

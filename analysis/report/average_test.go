@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/models/check"
 	"github.com/residua-go/residua/stream"
 )
 

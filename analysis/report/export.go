@@ -12,10 +12,10 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/models/cache"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Export writes activations of a run on a prompt to files. Its fields say which activations and

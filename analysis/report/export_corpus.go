@@ -15,11 +15,11 @@ import (
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/analysis/corpus"
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models/check"
 )
 
 // corpusFile is, in the folder of a corpus of activations, the JSON of its Corpus.

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/models/check"
 )
 
 // shardFiles are the contents of all files below a folder, by path.

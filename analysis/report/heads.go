@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/models/check"
 	"github.com/residua-go/residua/stream"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/check"
 )
 
 // index resolves asked, the index of an option into n entries; an index below 0 counts from the

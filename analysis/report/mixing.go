@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/analysis/mixing"
+	"github.com/residua-go/residua/models/mixing"
 )
 
 // Mixing measures how far a stream's coefficients have moved since their start. Its fields say on
@@ -63,11 +63,11 @@ func (o Mixing) Run(ctx context.Context, m *Model) (*Report, error) {
 		r.Add("history", "In training", "How far the coefficients were from their start, step by step, as train.log_mixing wrote it.", mixing.History(o.History))
 	}
 	r.addDepth(m, now, ids)
-	if sources, err := mixing.AblateSources(ctx, m.Store, m.Spec, ids); !errors.Is(err, mixing.ErrNone) {
+	if sources, err := analysis.AblateSources(ctx, m.Store, m.Spec, ids); !errors.Is(err, mixing.ErrNone) {
 		r.part("sources", "What a source is worth", "A source's weight is set to 0 in all sums over depth, the others left as they are; then one reader "+
 			"alone keeps it. What the loss regains is what that reader needs of it.")(sources, err)
 	}
-	if rescue, err := mixing.AblateRows(ctx, m.Store, m.Spec, ids); !errors.Is(err, mixing.ErrNone) {
+	if rescue, err := analysis.AblateRows(ctx, m.Store, m.Spec, ids); !errors.Is(err, mixing.ErrNone) {
 		r.part("rescue", "What a row holds", "A row is set to 0 after a site, and restored after the next one. The share of the rise that goes away then is "+
 			"what only this row held.")(rescue, err)
 	}
@@ -90,7 +90,7 @@ func (r *Report) addDepth(m *Model, now *mixing.Coefficients, ids []int32) {
 	if depth == nil {
 		text = "How much of what each source wrote is in what each reader reads: the product of the coefficients on the way, averaged over tokens, and how " +
 			"much tokens differ in it."
-		if depth, err = mixing.Reach(m.Store, m.Spec, ids); errors.Is(err, mixing.ErrNone) {
+		if depth, err = analysis.Reach(m.Store, m.Spec, ids); errors.Is(err, mixing.ErrNone) {
 			return
 		}
 	}

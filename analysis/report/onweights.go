@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/models/cache"
 )
 
 // onlyWhereMixed is the note on the prompt of an analysis of weights.

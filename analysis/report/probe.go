@@ -13,12 +13,12 @@ import (
 	"github.com/pkg/errors"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/analysis/corpus"
 	"github.com/residua-go/residua/analysis/probe"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/models/cache"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Probe fits linear probes to activations. Its fields say to which, of what, and on what text.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/check"
 )
 
 // DefaultPrompt is the text that a model reads by default.

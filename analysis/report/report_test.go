@@ -23,9 +23,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/analysis/check"
-	"github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/figure"
@@ -33,6 +30,9 @@ import (
 	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/cache"
+	"github.com/residua-go/residua/models/check"
+	"github.com/residua-go/residua/models/mixing"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
 )

@@ -11,9 +11,9 @@ import (
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/analysis/corpus"
 	"github.com/residua-go/residua/analysis/sae"
+	"github.com/residua-go/residua/models/check"
 )
 
 // SAE trains a sparse autoencoder or transcoder of activations. Its fields say of which, how, on

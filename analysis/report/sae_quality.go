@@ -5,11 +5,11 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/analysis/corpus"
 	"github.com/residua-go/residua/analysis/sae"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/models/cache"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Quality says how well an SAE does on a text.

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/models/cache"
+	"github.com/residua-go/residua/models/check"
 )
 
 // TestSteer: the direction that is added is the difference of two texts' ends, at every token; what

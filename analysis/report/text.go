@@ -3,7 +3,7 @@ package report
 import (
 	"context"
 
-	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/models/check"
 )
 
 // OverRows chooses rows of text to average over.

@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/analysis/corpus"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Texts say on what text an analysis of many tokens runs the model.

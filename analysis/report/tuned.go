@@ -7,8 +7,8 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Tuned says whether to look through a tuned lens, too.

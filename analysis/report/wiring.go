@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Wiring shows who writes where and who reads it. Its fields say which connections are shown.

@@ -9,11 +9,11 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gorgonia.org/gorgonia"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/linear"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Architecture says how features are computed, in SAELens' words.

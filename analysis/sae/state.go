@@ -6,8 +6,8 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/models/check"
 )
 
 // state is how far a training has come.

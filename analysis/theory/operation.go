@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/models/check"
 )
 
 // The passes through an operation.

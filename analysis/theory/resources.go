@@ -1,10 +1,10 @@
 package theory
 
 import (
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Part is an operation of a model in the paper's Table 7.

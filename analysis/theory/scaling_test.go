@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/models/check"
 )
 
 func TestScaling(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/models/check"
 )
 
 // TrainingInputs describe the runs of the paper's Tables 3 and 4: a transformer and an RMT trained

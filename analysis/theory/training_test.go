@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/models/check"
 )
 
 // rounded returns a number rounded to the given number of significant digits.

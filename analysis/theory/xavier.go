@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"math"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Gain is a row of the paper's Table 2: the factor by which an operation multiplies the variance of

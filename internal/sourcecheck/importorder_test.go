@@ -55,18 +55,18 @@ var allowed = map[string][]string{
 	"eval":                {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint"},
 	"eval/tasks":          {"eval", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint"},
 	"pretrained":          {"eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint"},
-	"trainer":             {"analysis/mixing", "analysis/cache", "analysis/check", "trainer/distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"trainer":             {"models/mixing", "models/cache", "models/check", "trainer/distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
 	"trainer/distributed/mpi": {"trainer/distributed"},
 
 	"analysis/page":     {"figure"},
-	"analysis/blocks":   {"analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
-	"analysis/check":    {},
-	"analysis/cache":    {"analysis/check", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
-	"analysis/mixing":   {"analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
+	"analysis/blocks":   {"models/cache", "models/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
+	"models/check":      {},
+	"models/cache":      {"models/check", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
+	"models/mixing":     {"models/cache", "models/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis/numerics": {},
-	"analysis/memory":   {"analysis", "analysis/numerics", "trainer/distributed", "trainer/learner", "analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
-	"analysis":          {"analysis/numerics", "trainer/distributed", "trainer/learner", "analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
+	"analysis/memory":   {"models/mixing", "analysis", "analysis/numerics", "trainer/distributed", "trainer/learner", "models/cache", "models/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
+	"analysis":          {"models/mixing", "analysis/numerics", "trainer/distributed", "trainer/learner", "models/cache", "models/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
 	"cli/bench":         commandImports("experiment/bench"),
 	"cli/prepare":       commandImports("data/formats"),
 	"cli/train":         commandImports("trainer/distributed/mpi"),
@@ -75,35 +75,35 @@ var allowed = map[string][]string{
 	"cli/convert":       commandImports(),
 	"cli/models":        commandImports(),
 	"cli/serve":         commandImports("generate/chat", "serve", "serve/explore", "analysis", "analysis/memory", "analysis/numerics", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/theory"),
-	"cli/analyze":       commandImports("analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/theory"),
+	"cli/analyze":       commandImports("analysis", "analysis/memory", "analysis/numerics", "models/cache", "models/check", "models/mixing", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/theory"),
 	"cli/create":        commandImports(),
 	"cli/compare":       commandImports("experiment", "experiment/bench", "analysis/page"),
 	"cli/experiment":    commandImports("experiment", "experiment/bench", "analysis/page"),
 	"cli/tour":          commandImports("data/formats", "experiment", "experiment/bench", "cli/report", "analysis", "analysis/memory", "analysis/numerics", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/theory"),
 	"cli/report":        commandImports("experiment", "experiment/bench", "analysis/page"),
-	"cli":               commandImports("generate/chat", "trainer/distributed/mpi", "data/formats", "cli/prepare", "cli/experiment", "eval/tasks", "experiment/bench", "cli/bench", "experiment", "cli/compare", "cli/report", "cli/tour", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/theory", "cli/train", "cli/eval", "cli/generate", "cli/convert", "cli/create", "cli/models", "serve", "serve/explore", "cli/serve", "cli/analyze"),
+	"cli":               commandImports("generate/chat", "trainer/distributed/mpi", "data/formats", "cli/prepare", "cli/experiment", "eval/tasks", "experiment/bench", "cli/bench", "experiment", "cli/compare", "cli/report", "cli/tour", "analysis", "analysis/memory", "analysis/numerics", "models/cache", "models/check", "models/mixing", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/theory", "cli/train", "cli/eval", "cli/generate", "cli/convert", "cli/create", "cli/models", "serve", "serve/explore", "cli/serve", "cli/analyze"),
 
 	"experiment":          experimentImports("experiment/bench"),
 	"experiment/bench":    {"trainer/distributed", "trainer/learner", "pretrained", "eval", "runconfig", "generate/chat", "configs", "generate", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint", "optim", "figure"},
 	"experiment/gpucheck": experimentImports("experiment/bench"),
 
-	"serve/explore": {"analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/blocks", "analysis/mixing", "analysis/theory", "trainer/distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"serve/explore": {"analysis", "analysis/memory", "analysis/numerics", "models/cache", "models/check", "analysis/page", "analysis/corpus", "analysis/probe", "analysis/sae", "analysis/report", "analysis/blocks", "models/mixing", "analysis/theory", "trainer/distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
-	"analysis/theory": {"analysis/numerics", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
-	"analysis/corpus": {"analysis/cache", "analysis/check", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
-	"analysis/probe":  {"analysis/numerics", "analysis/check"},
-	"analysis/sae":    {"analysis/check", "checkpoint", "optim", "graph", "graph/kernel", "graph/cuda"},
-	"analysis/report": {"analysis/corpus", "analysis/probe", "analysis/sae", "analysis/blocks", "pretrained", "eval", "runconfig", "generate/chat", "configs", "generate", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "trainer/distributed", "trainer/learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"analysis/theory": {"analysis/numerics", "models/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
+	"analysis/corpus": {"models/cache", "models/check", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
+	"analysis/probe":  {"analysis/numerics", "models/check"},
+	"analysis/sae":    {"models/check", "checkpoint", "optim", "graph", "graph/kernel", "graph/cuda"},
+	"analysis/report": {"analysis/corpus", "analysis/probe", "analysis/sae", "analysis/blocks", "pretrained", "eval", "runconfig", "generate/chat", "configs", "generate", "analysis", "analysis/memory", "analysis/numerics", "models/cache", "models/check", "models/mixing", "analysis/page", "analysis/theory", "trainer/distributed", "trainer/learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 }
 
 // commandImports returns what every command may import, followed by others.
 func commandImports(others ...string) []string {
-	return append(others, "internal/commandline", "trainer", "analysis/blocks", "analysis/mixing", "analysis/cache", "analysis/check", "trainer/distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
+	return append(others, "internal/commandline", "trainer", "analysis/blocks", "models/mixing", "models/cache", "models/check", "trainer/distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
 // experimentImports returns what an experiment may import, followed by others.
 func experimentImports(others ...string) []string {
-	return append(others, "trainer", "analysis/mixing", "analysis/cache", "analysis/check", "analysis/page", "trainer/distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
+	return append(others, "trainer", "models/mixing", "models/cache", "models/check", "analysis/page", "trainer/distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "generate/chat", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
 // free lists prefixes of packages that may import anything.

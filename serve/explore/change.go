@@ -7,9 +7,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models/cache"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Change describes a change to an activation: Scale multiplies the chosen entries, or Add adds a

@@ -5,12 +5,12 @@ import (
 	"context"
 	"time"
 
-	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/cache"
+	"github.com/residua-go/residua/models/check"
 	"github.com/residua-go/residua/pretrained"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/models/cache"
 )
 
 // programsKept is how many compiled programs an Explorer keeps.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/models/check"
 )
 
 // topDefault is the number of alternatives of a token if a request sets none.

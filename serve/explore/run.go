@@ -10,10 +10,10 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/cache"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Run asks for a prompt's tokens with their probabilities and for a text that continues it; if

@@ -1,9 +1,9 @@
 package cache
 
 import (
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/check"
 )
 
 // LogitSum is a weighted sum of the logits of one token.

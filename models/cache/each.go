@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models/check"
 )
 
 // RunEach runs the model on one row of Seq token ids once for each list of interventions. It takes

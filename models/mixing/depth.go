@@ -45,11 +45,11 @@ func (c *Coefficients) Depth() *Depth {
 		for i, reader := range r.Readers {
 			read := Read{Reader: reader}
 			for j, source := range r.Of {
-				w := Weight{Source: c.sources[source], Mean: 1} // the only source
+				ofTokens := []float64{1} // the only source
 				if of >= 0 {
-					w.Mean, w.Spread = c.places[of].entry(i, j)
+					ofTokens = c.places[of].entry(i, j)
 				}
-				read.Weights = append(read.Weights, w)
+				read.Weights = append(read.Weights, NewWeight(c.sources[source], ofTokens))
 			}
 			d.Reads = append(d.Reads, read)
 		}
@@ -57,27 +57,27 @@ func (c *Coefficients) Depth() *Depth {
 	return d
 }
 
-// entry returns the mean and the spread over tokens of entry (i, j).
-func (p place) entry(i, j int) (mean, spread float64) {
-	var all []float64
+// entry returns entry (i, j) of each token.
+func (p place) entry(i, j int) (ofTokens []float64) {
 	for at := i*p.Columns + j; at < len(p.values); at += p.Rows * p.Columns {
-		all = append(all, p.values[at])
+		ofTokens = append(ofTokens, p.values[at])
 	}
-	return meanAndSpread(all)
+	return ofTokens
 }
 
-// meanAndSpread returns the mean and the root mean square distance from it, which is 0 for equal
-// numbers.
-func meanAndSpread(of []float64) (mean, spread float64) {
-	n := float64(len(of))
-	mean = of[0]
-	for _, v := range of {
-		mean += (v - of[0]) / n
+// NewWeight returns a source's weight from that of each token. Equal weights have a spread of 0.
+func NewWeight(source string, ofTokens []float64) Weight {
+	w := Weight{Source: source, Mean: ofTokens[0]}
+	n := float64(len(ofTokens))
+	for _, v := range ofTokens {
+		w.Mean += (v - ofTokens[0]) / n
 	}
-	for _, v := range of {
-		spread += (v - mean) * (v - mean) / n
+	square := 0.0
+	for _, v := range ofTokens {
+		square += (v - w.Mean) * (v - w.Mean) / n
 	}
-	return mean, math.Sqrt(spread)
+	w.Spread = math.Sqrt(square)
+	return w
 }
 
 // Table has a line for each weight.

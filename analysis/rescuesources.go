@@ -1,4 +1,4 @@
-package mixing
+package analysis
 
 import (
 	"context"
@@ -6,10 +6,10 @@ import (
 	"math"
 	"slices"
 
-	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/cache"
 	"github.com/residua-go/residua/stream"
 )
 
@@ -43,7 +43,7 @@ func (s sum) column(source int) int {
 }
 
 // AblateSources ablates and rescues each source that a stream reads by weights, on a row of at
-// least two token ids. For a stream without such sources the error wraps ErrNone.
+// least two token ids. For a stream without such sources the error wraps mixing.ErrNone.
 func AblateSources(ctx context.Context, store *graph.Store, spec models.Spec, ids []int32) (*SourceRescue, error) {
 	sketch, err := cache.Sketch(store, spec)
 	if err != nil {
@@ -66,7 +66,7 @@ func AblateSources(ctx context.Context, store *graph.Store, spec models.Spec, id
 		}
 	}
 	if len(sums) == 0 {
-		return nil, none(spec, "sums over depth")
+		return nil, unmixed(spec, "sums over depth")
 	}
 	b, err := newBaseline(ctx, store, spec, ids, hooks)
 	if err != nil {

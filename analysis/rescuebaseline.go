@@ -1,12 +1,15 @@
-package mixing
+package analysis
 
 import (
 	"cmp"
 	"context"
 
-	"github.com/residua-go/residua/analysis/cache"
+	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/cache"
+	"github.com/residua-go/residua/models/mixing"
 )
 
 // baseline is an untouched run, with which runs with ablations are compared.
@@ -31,6 +34,11 @@ func newBaseline(ctx context.Context, store *graph.Store, spec models.Spec, ids 
 		return nil, err
 	}
 	return &baseline{Runner: r, ctx: ctx, clean: clean, loss: clean.NextTokenLoss()}, nil
+}
+
+// unmixed returns mixing.ErrNone, wrapped with what the stream lacks.
+func unmixed(spec models.Spec, what string) error {
+	return errors.Wrapf(mixing.ErrNone, "%s stream: %s", spec.Stream.Name(), what)
 }
 
 // rise returns how much interventions raise the loss above the untouched run's.

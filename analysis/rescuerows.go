@@ -1,4 +1,4 @@
-package mixing
+package analysis
 
 import (
 	"context"
@@ -6,10 +6,10 @@ import (
 	"math"
 	"slices"
 
-	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/cache"
 	"github.com/residua-go/residua/stream"
 )
 
@@ -31,7 +31,7 @@ const leastRise = 1e-3
 const rowAxis = "row"
 
 // AblateRows ablates and rescues each row of a stream on a row of at least two token ids. For a
-// stream without rows the error wraps ErrNone.
+// stream without rows the error wraps mixing.ErrNone.
 func AblateRows(ctx context.Context, store *graph.Store, spec models.Spec, ids []int32) (*Rescue, error) {
 	sketch, err := cache.Sketch(store, spec)
 	if err != nil {
@@ -44,7 +44,7 @@ func AblateRows(ctx context.Context, store *graph.Store, spec models.Spec, ids [
 		}
 	}
 	if len(names) < 2 {
-		return nil, none(spec, "rows")
+		return nil, unmixed(spec, "rows")
 	}
 	b, err := newBaseline(ctx, store, spec, ids, names)
 	if err != nil {
@@ -52,7 +52,7 @@ func AblateRows(ctx context.Context, store *graph.Store, spec models.Spec, ids [
 	}
 	defer b.Close()
 	if state, _ := b.clean.Get(names[0]); state.Axis(rowAxis) < 0 {
-		return nil, none(spec, "rows")
+		return nil, unmixed(spec, "rows")
 	}
 	result := &Rescue{Loss: b.loss}
 	for i, name := range names[:len(names)-1] {

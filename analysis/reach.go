@@ -1,11 +1,12 @@
-package mixing
+package analysis
 
 import (
 	"slices"
 
-	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/cache"
+	"github.com/residua-go/residua/models/mixing"
 	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/stream/linear"
 )
@@ -13,9 +14,9 @@ import (
 // Reach says how much of each source's output each reader reads, on a row of token ids, in a stream
 // that mixes rows: the product of the coefficients of the run, A_down A_res ... A_res B_up, one
 // number for each token (hyper-connections and similar designs). For a stream where this is not a
-// single number the error wraps ErrNone.
-func Reach(store *graph.Store, spec models.Spec, ids []int32) (*Depth, error) {
-	none := none(spec, "writes that reach readers multiplied by one number")
+// single number the error wraps mixing.ErrNone.
+func Reach(store *graph.Store, spec models.Spec, ids []int32) (*mixing.Depth, error) {
+	none := unmixed(spec, "writes that reach readers multiplied by one number")
 	sketch, err := cache.Sketch(store, spec)
 	if err != nil {
 		return nil, err
@@ -32,9 +33,9 @@ func Reach(store *graph.Store, spec models.Spec, ids []int32) (*Depth, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Depth{Sources: frozen.Sources()}
+	d := &mixing.Depth{Sources: frozen.Sources()}
 	for _, reader := range append(frozen.Readers(), stream.Unembedding) {
-		read := Read{Reader: reader}
+		read := mixing.Read{Reader: reader}
 		for _, source := range d.Sources {
 			maps, _ := frozen.Between(source, reader) // names of its own
 			if maps == nil {                          // the source writes after the reader reads
@@ -43,24 +44,20 @@ func Reach(store *graph.Store, spec models.Spec, ids []int32) (*Depth, error) {
 			if _, is := maps.Mean(frozen.Tokens()).Number(); !is {
 				return nil, none
 			}
-			w := Weight{Source: source}
-			w.Mean, w.Spread = numberOf(maps, run.Tokens())
-			read.Weights = append(read.Weights, w)
+			read.Weights = append(read.Weights, mixing.NewWeight(source, numbers(maps, run.Tokens())))
 		}
 		d.Reads = append(d.Reads, read)
 	}
 	return d, nil
 }
 
-// numberOf returns, for maps that multiply by a number, the mean and spread over tokens of that
-// number.
-func numberOf(maps linear.Chain, tokens int) (mean, spread float64) {
+// numbers returns, for maps that multiply by a number, that number for each token.
+func numbers(maps linear.Chain, tokens int) (ofTokens []float64) {
 	in, _ := maps.Sizes()
 	unit := make([]float64, in)
 	unit[0] = 1
-	var all []float64
 	for token := range tokens {
-		all = append(all, maps.Apply(token, unit)[0])
+		ofTokens = append(ofTokens, maps.Apply(token, unit)[0])
 	}
-	return meanAndSpread(all)
+	return ofTokens
 }

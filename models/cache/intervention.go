@@ -4,8 +4,8 @@ import (
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Intervention replaces chosen entries of an activation while the model runs: what comes

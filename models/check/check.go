@@ -1,4 +1,4 @@
-// Package check defines the errors of the analyses, for callers to match with errors.Is and
+// Package check defines the errors of caches and analyses, for callers to match with errors.Is and
 // errors.As, and functions that make them.
 package check
 

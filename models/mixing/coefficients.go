@@ -1,6 +1,6 @@
 // Package mixing measures whether a stream that can mix really does: how far its coefficients have
-// moved from their start, how much they amplify through depth, how they spread over earlier layers,
-// and what a row of the stream holds that the others do not.
+// moved from their start, how much they amplify through depth, and how they spread over earlier
+// layers.
 package mixing
 
 import (
@@ -10,19 +10,14 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/cache"
 	"github.com/residua-go/residua/stream"
 )
 
 // ErrNone reports that a stream has no coefficients.
 var ErrNone = errors.New("want a stream with mixing coefficients, or with weighted sums over depth, got one without")
-
-// none returns ErrNone, wrapped with what the stream lacks.
-func none(spec models.Spec, what string) error {
-	return errors.Wrapf(ErrNone, "%s stream: %s", spec.Stream.Name(), what)
-}
 
 // Coefficients holds the coefficients of one run: at each place, a matrix for each token.
 type Coefficients struct {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models/check"
 )
 
 // Activation is a named tensor of one run. Its first axis is graph.TokenAxis, batch*seq
