@@ -18,12 +18,12 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// silent is the command with nothing on its standard input.
-func silent() commandline.Command { return Command(models.Standard(), strings.NewReader("")) }
+// silentGenerate is the command with nothing on its standard input.
+func silentGenerate() commandline.Command { return Command(models.Standard(), strings.NewReader("")) }
 
-// text runs the command and returns what it wrote.
-func text(t *testing.T, args ...string) string {
-	got := clitest.Call(silent(), append(args, "-threads", "2")...)
+// generated runs the command and returns what it wrote.
+func generated(t *testing.T, args ...string) string {
+	got := clitest.Call(silentGenerate(), append(args, "-threads", "2")...)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.True(t, utf8.ValidString(got.Stdout), "%q", got.Stdout)
 	return got.Stdout
@@ -31,30 +31,30 @@ func text(t *testing.T, args ...string) string {
 
 func TestGenerate(t *testing.T) {
 	run := clitest.Train(t, "train.steps=120")
-	greedy := text(t, "-checkpoint", run.Dir, "-prompt", "line 7 sa", "-tokens", "40", "-temperature", "0")
+	greedy := generated(t, "-checkpoint", run.Dir, "-prompt", "line 7 sa", "-tokens", "40", "-temperature", "0")
 	assert.True(t, strings.HasPrefix(greedy, "line 7 says "), "%q", greedy)
 	assert.True(t, strings.HasSuffix(greedy, "\n"))
 	for _, path := range []string{run.Step, run.Model} {
-		assert.Equal(t, greedy, text(t, "-checkpoint", path, "-prompt", "line 7 sa", "-tokens", "40", "-temperature", "0"), path)
+		assert.Equal(t, greedy, generated(t, "-checkpoint", path, "-prompt", "line 7 sa", "-tokens", "40", "-temperature", "0"), path)
 	}
-	assert.Equal(t, greedy, text(t, "-checkpoint", run.Dir, "-prompt", "line 7 sa", "-tokens", "40", "-top-k", "1", "-seed", "9"))
-	assert.Equal(t, greedy, text(t, "-checkpoint", run.Dir, "-prompt", "line 7 sa", "-tokens", "40", "-top-p", "1e-9", "-seed", "9"))
+	assert.Equal(t, greedy, generated(t, "-checkpoint", run.Dir, "-prompt", "line 7 sa", "-tokens", "40", "-top-k", "1", "-seed", "9"))
+	assert.Equal(t, greedy, generated(t, "-checkpoint", run.Dir, "-prompt", "line 7 sa", "-tokens", "40", "-top-p", "1e-9", "-seed", "9"))
 
 	drawn := []string{"-checkpoint", run.Dir, "-prompt", "line", "-tokens", "60", "-temperature", "1.5", "-seed"}
-	assert.Equal(t, text(t, append(drawn, "4")...), text(t, append(drawn, "4")...))
-	assert.NotEqual(t, text(t, append(drawn, "4")...), text(t, append(drawn, "5")...))
-	assert.Equal(t, "ab\n", text(t, "-checkpoint", run.Dir, "-prompt", "ab", "-tokens", "0"))
-	assert.Equal(t, "", text(t, "-checkpoint", run.Dir, "-tokens", "0"))
-	assert.Len(t, text(t, "-checkpoint", run.Dir, "-prompt", strings.Repeat("x", 100), "-slide", "-tokens", "0"), 101)
+	assert.Equal(t, generated(t, append(drawn, "4")...), generated(t, append(drawn, "4")...))
+	assert.NotEqual(t, generated(t, append(drawn, "4")...), generated(t, append(drawn, "5")...))
+	assert.Equal(t, "ab\n", generated(t, "-checkpoint", run.Dir, "-prompt", "ab", "-tokens", "0"))
+	assert.Equal(t, "", generated(t, "-checkpoint", run.Dir, "-tokens", "0"))
+	assert.Len(t, generated(t, "-checkpoint", run.Dir, "-prompt", strings.Repeat("x", 100), "-slide", "-tokens", "0"), 101)
 }
 
 func TestGenerateSaysWhatItLeftOut(t *testing.T) {
 	run := clitest.Train(t)
-	got := clitest.Call(silent(), "-checkpoint", run.Dir, "-prompt", "a long prompt", "-window", "4", "-slide", "-tokens", "2")
+	got := clitest.Call(silentGenerate(), "-checkpoint", run.Dir, "-prompt", "a long prompt", "-window", "4", "-slide", "-tokens", "2")
 	assert.Equal(t, commandline.ExitOK, got.Code)
 	assert.Contains(t, got.Stderr, "note: the prompt has 14 tokens, the model saw the last 4 (-slide)\n")
 	for seed := range 40 { // at a temperature without preferences, BOS comes
-		got = clitest.Call(silent(), "-checkpoint", run.Dir, "-temperature", "1e9", "-tokens", "2000", "-seed", strconv.Itoa(seed))
+		got = clitest.Call(silentGenerate(), "-checkpoint", run.Dir, "-temperature", "1e9", "-tokens", "2000", "-seed", strconv.Itoa(seed))
 		assert.Equal(t, commandline.ExitOK, got.Code)
 		if strings.Contains(got.Stderr, "note: the model ended the document after ") {
 			return
@@ -126,22 +126,22 @@ func TestGenerateRefuses(t *testing.T) {
 			if c.name != "no checkpoint" && args[0] != "-checkpoint" {
 				args = append([]string{"-checkpoint", run.Dir}, args...)
 			}
-			got := clitest.Call(silent(), args...)
+			got := clitest.Call(silentGenerate(), args...)
 			got.Stderr = strings.TrimPrefix(got.Stderr, noTokenizer)
 			got.Refused(t, c.want)
 		})
 	}
 }
 
-// interrupting cancels at its third write.
-type interrupting struct {
+// cancelsThirdWrite cancels at its third write.
+type cancelsThirdWrite struct {
 	text   []byte
 	writes int
 	cancel context.CancelFunc
 	err    error
 }
 
-func (w *interrupting) Write(text []byte) (int, error) {
+func (w *cancelsThirdWrite) Write(text []byte) (int, error) {
 	if w.writes++; w.writes >= 3 {
 		if w.cancel == nil {
 			return 0, w.err
@@ -157,22 +157,22 @@ func TestGenerateStreams(t *testing.T) {
 	run := clitest.Train(t, "train.steps=60")
 	ctx, cancel := context.WithCancel(context.Background())
 	var stderr bytes.Buffer
-	w := &interrupting{cancel: cancel}
+	w := &cancelsThirdWrite{cancel: cancel}
 	args := []string{"-checkpoint", run.Dir, "-prompt", "line", "-tokens", "100000", "-temperature", "0"}
-	assert.Equal(t, commandline.ExitRun, commandline.Execute(ctx, silent(), args, commandline.Output{Stdout: w, Stderr: &stderr}))
+	assert.Equal(t, commandline.ExitRun, commandline.Execute(ctx, silentGenerate(), args, commandline.Output{Stdout: w, Stderr: &stderr}))
 	assert.Equal(t, "error: generate: interrupted\n", stderr.String())
 	assert.True(t, strings.HasPrefix(string(w.text), "line"), "%q", string(w.text))
 	assert.True(t, strings.HasSuffix(string(w.text), "\n"))
 	assert.Less(t, len(w.text), 12)
 
 	stderr.Reset()
-	broken := &interrupting{err: errors.New("broken pipe")}
-	assert.Equal(t, commandline.ExitRun, commandline.Execute(context.Background(), silent(), args, commandline.Output{Stdout: broken, Stderr: &stderr}))
+	broken := &cancelsThirdWrite{err: errors.New("broken pipe")}
+	assert.Equal(t, commandline.ExitRun, commandline.Execute(context.Background(), silentGenerate(), args, commandline.Output{Stdout: broken, Stderr: &stderr}))
 	assert.Equal(t, "error: cannot write the result: broken pipe\n", stderr.String())
 }
 
 func TestGenerateHelp(t *testing.T) {
-	got := clitest.Call(silent(), "-h")
+	got := clitest.Call(silentGenerate(), "-h")
 	assert.Equal(t, commandline.ExitOK, got.Code)
 	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n"))
 	for _, name := range []string{"-checkpoint PATH", "-prompt TEXT", "-tokens N", "-temperature T", "-top-k K", "-top-p P", "-seed N", "-threads N", "-window N",

@@ -21,7 +21,7 @@ func TestInteractiveOfAPipe(t *testing.T) {
 	command := Command(models.Standard(), strings.NewReader("line 7\nmore than the window has room for\nline 7"))
 	got := clitest.Call(command, append(args, "-interactive")...)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
-	first := text(t, append(args, "-prompt", "line 7")...)
+	first := generated(t, append(args, "-prompt", "line 7")...)
 	again, found := strings.CutPrefix(got.Stdout, first)
 	require.True(t, found, "%q", got.Stdout)
 	assert.True(t, strings.HasPrefix(again, "line 7"))

@@ -20,7 +20,7 @@ import (
 // objects runs the command with -json.
 func objects(t *testing.T, args ...string) []object {
 	var all []object
-	for _, line := range strings.Split(strings.TrimSpace(text(t, append(args, "-json")...)), "\n") {
+	for _, line := range strings.Split(strings.TrimSpace(generated(t, append(args, "-json")...)), "\n") {
 		var o object
 		decoder := json.NewDecoder(strings.NewReader(line))
 		decoder.DisallowUnknownFields()
@@ -35,16 +35,16 @@ func objects(t *testing.T, args ...string) []object {
 func TestSamples(t *testing.T) {
 	run := clitest.Train(t)
 	args := []string{"-checkpoint", run.Dir, "-prompt", "line", "-tokens", "30", "-temperature", "1", "-seed", "4"}
-	alone := text(t, args...)
-	three := text(t, append(args, "-n", "3")...)
+	alone := generated(t, args...)
+	three := generated(t, append(args, "-n", "3")...)
 	assert.True(t, strings.HasPrefix(three, "--- sample 1 of 3, seed 4\n"+alone+"--- sample 2 of 3, seed "), three)
-	assert.Equal(t, three, text(t, append(args, "-n", "3")...))
+	assert.Equal(t, three, generated(t, append(args, "-n", "3")...))
 
 	told := objects(t, append(args, "-n", "3")...)
 	require.Len(t, told, 3)
 	var want strings.Builder
 	for i, o := range told {
-		again := text(t, append(args, "-seed", fmt.Sprint(o.Seed))...)
+		again := generated(t, append(args, "-seed", fmt.Sprint(o.Seed))...)
 		assert.Equal(t, again, *o.Prompt+*o.Text+"\n")
 		assert.Equal(t, i, o.Sample)
 		fmt.Fprintf(&want, "--- sample %d of 3, seed %d\n%s", i+1, o.Seed, again)
@@ -53,7 +53,7 @@ func TestSamples(t *testing.T) {
 	assert.NotEqual(t, told[0].IDs, told[1].IDs)
 	assert.NotEqual(t, told[1].IDs, told[2].IDs)
 
-	got := clitest.Call(silent(), "-checkpoint", run.Dir, "-n", "2", "-temperature", "0", "-tokens", "3")
+	got := clitest.Call(silentGenerate(), "-checkpoint", run.Dir, "-n", "2", "-temperature", "0", "-tokens", "3")
 	assert.Equal(t, "note: at temperature 0 all samples are the same\n", got.Stderr)
 }
 
@@ -61,7 +61,7 @@ func TestJSON(t *testing.T) {
 	run := clitest.Train(t)
 	args := []string{"-checkpoint", run.Dir, "-prompt", "dé <", "-tokens", "40", "-temperature", "1", "-seed", "2"}
 	o := objects(t, args...)[0]
-	assert.Equal(t, text(t, args...), *o.Prompt+*o.Text+"\n")
+	assert.Equal(t, generated(t, args...), *o.Prompt+*o.Text+"\n")
 	assert.Equal(t, "dé <", *o.Prompt)
 	assert.Equal(t, []int32{256, 'd', 0xc3, 0xa9, ' ', '<'}, o.PromptIDs)
 	assert.Len(t, o.IDs, 40)
@@ -73,7 +73,7 @@ func TestJSON(t *testing.T) {
 	assert.EqualValues(t, "tokens", o.FinishReason)
 	assert.Positive(t, o.TokensPerSecond)
 
-	assert.Contains(t, text(t, "-checkpoint", run.Dir, "-tokens", "0", "-json"), `"prompt":"","prompt_ids":[256],"text":"","ids":[],"tokens":0,"finish_reason":"tokens","tokens_per_s":0}`)
+	assert.Contains(t, generated(t, "-checkpoint", run.Dir, "-tokens", "0", "-json"), `"prompt":"","prompt_ids":[256],"text":"","ids":[],"tokens":0,"finish_reason":"tokens","tokens_per_s":0}`)
 	assert.EqualValues(t, "document", objects(t, "-checkpoint", run.Dir, "-tokens", "100000", "-temperature", "1e9")[0].FinishReason)
 }
 
@@ -85,13 +85,13 @@ func TestStopStrings(t *testing.T) {
 	whole := *objects(t, args...)[0].Text
 	stop := whole[9:14]
 	before, _, _ := strings.Cut(whole, stop)
-	assert.Equal(t, "line"+before+"\n", text(t, append(args, "-stop", "not in it", "-stop", stop)...))
+	assert.Equal(t, "line"+before+"\n", generated(t, append(args, "-stop", "not in it", "-stop", stop)...))
 	o := objects(t, append(args, "-stop", stop)...)[0]
 	assert.Equal(t, before, *o.Text)
 	assert.EqualValues(t, "stop", o.FinishReason)
 	assert.Len(t, o.IDs, len(before)+len(stop), "the stop string's tokens are told")
-	assert.Equal(t, "line"+whole+"\n", text(t, append(args, "-stop", "not in it")...), "the prompt's own text ends nothing")
-	assert.True(t, strings.HasPrefix(text(t, append(args, "-stop", "line")...), "line"), "nor a stop string in the prompt")
+	assert.Equal(t, "line"+whole+"\n", generated(t, append(args, "-stop", "not in it")...), "the prompt's own text ends nothing")
+	assert.True(t, strings.HasPrefix(generated(t, append(args, "-stop", "line")...), "line"), "nor a stop string in the prompt")
 }
 
 // TestIDs: what -json tells of a text's ids gives the same continuation, as ids.
@@ -101,7 +101,7 @@ func TestIDs(t *testing.T) {
 	o := objects(t, append(args, "-prompt", "line")...)[0]
 	ids := data.FormatIDs(o.PromptIDs)
 	assert.Equal(t, "256,108,105,110,101", ids)
-	assert.Equal(t, ids+","+data.FormatIDs(o.IDs)+"\n", text(t, append(args, "-ids", ids)...))
+	assert.Equal(t, ids+","+data.FormatIDs(o.IDs)+"\n", generated(t, append(args, "-ids", ids)...))
 	same := objects(t, append(args, "-ids", ids)...)[0]
 	same.TokensPerSecond = o.TokensPerSecond
 	assert.Equal(t, o, same)
@@ -120,7 +120,7 @@ func TestPromptWithoutBOS(t *testing.T) {
 // TestModelWithoutATokenizer: ids in, ids out.
 func TestModelWithoutATokenizer(t *testing.T) {
 	args := []string{"-checkpoint", gpt2HF, "-ids", "5 6 7", "-tokens", "4", "-temperature", "0"}
-	got := text(t, args...)
+	got := generated(t, args...)
 	assert.Regexp(t, `^5,6,7(,\d+){4}\n$`, got)
 	o := objects(t, args...)[0]
 	assert.Equal(t, got, "5,6,7,"+data.FormatIDs(o.IDs)+"\n")
@@ -132,7 +132,7 @@ func TestModelWithoutATokenizer(t *testing.T) {
 func TestTextsThatAreNotStreamed(t *testing.T) {
 	run := clitest.Train(t)
 	args := []string{"-checkpoint", run.Dir, "-prompt", "line", "-tokens", "30", "-temperature", "1"}
-	assert.Equal(t, text(t, args...), text(t, append(args, "-stream=false")...))
+	assert.Equal(t, generated(t, args...), generated(t, append(args, "-stream=false")...))
 }
 
 // TestPrompts: each line gets the text that it gets alone.
@@ -144,9 +144,9 @@ func TestPrompts(t *testing.T) {
 		return path
 	}
 	args := []string{"-checkpoint", run.Dir, "-tokens", "12", "-temperature", "1", "-seed", "4"}
-	want := "--- prompt 1 of 2, seed 4\n" + text(t, append(args, "-prompt", "line 7")...) + "--- prompt 2 of 2, seed 4\n" + text(t, append(args, "-prompt", `"says"`)...)
-	assert.Equal(t, want, text(t, append(args, "-prompts", write("list.txt", "line 7\r\n\n\"says\"\n"))...))
-	assert.Equal(t, want, text(t, append(args, "-prompts", write("list.jsonl", `"line 7"`+"\n"+`{"prompt": "\"says\"", "id": 3}`))...))
+	want := "--- prompt 1 of 2, seed 4\n" + generated(t, append(args, "-prompt", "line 7")...) + "--- prompt 2 of 2, seed 4\n" + generated(t, append(args, "-prompt", `"says"`)...)
+	assert.Equal(t, want, generated(t, append(args, "-prompts", write("list.txt", "line 7\r\n\n\"says\"\n"))...))
+	assert.Equal(t, want, generated(t, append(args, "-prompts", write("list.jsonl", `"line 7"`+"\n"+`{"prompt": "\"says\"", "id": 3}`))...))
 
 	four := objects(t, append(args, "-n", "2", "-prompts", write("list.txt", "line 7\nsays"))...)
 	require.Len(t, four, 4)
@@ -155,18 +155,18 @@ func TestPrompts(t *testing.T) {
 		assert.Equal(t, i%2, o.Sample)
 	}
 	for content, want := range map[string]string{"": "want a prompt on each line, got nothing", "\"a\"\n[1]": `list.jsonl:2: want a JSON string, or an object with "prompt", got "[1]"`} {
-		clitest.Call(silent(), append(args, "-prompts", write("list.jsonl", content))...).Refused(t, want)
+		clitest.Call(silentGenerate(), append(args, "-prompts", write("list.jsonl", content))...).Refused(t, want)
 	}
-	clitest.Call(silent(), append(args, "-prompts", "no/such.txt")...).Refused(t, "-prompts: no/such.txt: open: no such file or directory")
-	clitest.Call(silent(), append(args, "-prompts", "")...).Refused(t, "-prompts: want a file's name, got nothing")
-	clitest.Call(silent(), append(args, "-prompts", "a", "-interactive")...).Refused(t, "want one of -prompt, -prompt-file, -prompts, -ids and -interactive, got -prompts and -interactive")
+	clitest.Call(silentGenerate(), append(args, "-prompts", "no/such.txt")...).Refused(t, "-prompts: no/such.txt: open: no such file or directory")
+	clitest.Call(silentGenerate(), append(args, "-prompts", "")...).Refused(t, "-prompts: want a file's name, got nothing")
+	clitest.Call(silentGenerate(), append(args, "-prompts", "a", "-interactive")...).Refused(t, "want one of -prompt, -prompt-file, -prompts, -ids and -interactive, got -prompts and -interactive")
 }
 
 // TestLogProbs: a line a token after the text, and the same numbers as JSON.
 func TestLogProbs(t *testing.T) {
 	run := clitest.Train(t, "train.steps=60")
 	args := []string{"-checkpoint", run.Dir, "-prompt", "line 7", "-tokens", "5", "-temperature", "0", "-logprobs", "2"}
-	alone, table, found := strings.Cut(text(t, args...), "\n\n")
+	alone, table, found := strings.Cut(generated(t, args...), "\n\n")
 	require.True(t, found)
 	o := objects(t, args...)[0]
 	assert.Equal(t, alone, "line 7"+*o.Text)
@@ -183,18 +183,18 @@ func TestLogProbs(t *testing.T) {
 		assert.Contains(t, lines[i+1], fmt.Sprintf("  %d ", l.ID))
 		assert.Contains(t, lines[i+1], fmt.Sprintf("  %.4f  %.3f  %q %.3f  %q ", l.LogProb, math.Exp(l.LogProb), l.Token, math.Exp(l.LogProb), l.Top[1].Token))
 	}
-	assert.Contains(t, text(t, "-checkpoint", gpt2HF, "-ids", "5", "-tokens", "1", "-logprobs", "1"), "\ntoken  id")
+	assert.Contains(t, generated(t, "-checkpoint", gpt2HF, "-ids", "5", "-tokens", "1", "-logprobs", "1"), "\ntoken  id")
 }
 
 // TestBiasAndPenaltyOfTheCall reach the draws.
 func TestBiasAndPenaltyOfTheCall(t *testing.T) {
 	run := clitest.Train(t)
 	args := []string{"-checkpoint", run.Dir, "-prompt", "line", "-tokens", "4", "-temperature", "0"}
-	assert.Equal(t, "linezzzz\n", text(t, append(args, "-logit-bias", "z=100")...))
-	assert.Equal(t, "line====\n", text(t, append(args, "-logit-bias", "==100")...))
-	assert.Equal(t, "line7777\n", text(t, append(args, "-logit-bias", `"7"=100`)...))
-	assert.Equal(t, "line\a\a\a\a\n", text(t, append(args, "-logit-bias", `7=100`)...), "an id")
-	varied := text(t, append(args, "-logit-bias", "z=100", "-logit-bias", "y=95", "-logit-bias", "x=90", "-logit-bias", "w=85", "-repetition-penalty", "2")...)
+	assert.Equal(t, "linezzzz\n", generated(t, append(args, "-logit-bias", "z=100")...))
+	assert.Equal(t, "line====\n", generated(t, append(args, "-logit-bias", "==100")...))
+	assert.Equal(t, "line7777\n", generated(t, append(args, "-logit-bias", `"7"=100`)...))
+	assert.Equal(t, "line\a\a\a\a\n", generated(t, append(args, "-logit-bias", `7=100`)...), "an id")
+	varied := generated(t, append(args, "-logit-bias", "z=100", "-logit-bias", "y=95", "-logit-bias", "x=90", "-logit-bias", "w=85", "-repetition-penalty", "2")...)
 	assert.Equal(t, "linezyxw\n", varied)
-	assert.Equal(t, text(t, args...), text(t, append(args, "-temperature", "9", "-min-p", "1")...))
+	assert.Equal(t, generated(t, args...), generated(t, append(args, "-temperature", "9", "-min-p", "1")...))
 }

@@ -27,12 +27,12 @@ func TestPromptFromANamedPipe(t *testing.T) {
 	name := fifo(t)
 	go func() { _ = os.WriteFile(name, []byte("line\n"), 0o600) }()
 	args := []string{"-checkpoint", run.Dir, "-tokens", "9", "-prompt-file", name}
-	assert.Equal(t, text(t, "-checkpoint", run.Dir, "-tokens", "9", "-prompt", "line"), text(t, args...))
+	assert.Equal(t, generated(t, "-checkpoint", run.Dir, "-tokens", "9", "-prompt", "line"), generated(t, args...))
 }
 
 // TestInterruptWhileANamedPipeHasNoWriter: it ends the command, which waits to open it.
 func TestInterruptWhileANamedPipeHasNoWriter(t *testing.T) {
-	interrupted(t, silent(), "-checkpoint", clitest.Train(t).Dir, "-prompt-file", fifo(t))
+	generateInterrupted(t, silentGenerate(), "-checkpoint", clitest.Train(t).Dir, "-prompt-file", fifo(t))
 }
 
 // TestGenerateOnATerminal: standard input is not waited for, and the speed is told at the
