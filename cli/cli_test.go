@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
 
@@ -14,9 +15,12 @@ import (
 )
 
 // call runs a program called ours.
-func call(args ...string) clitest.Outcome {
+func call(args ...string) clitest.Outcome { return callWith(context.Background(), args...) }
+
+// callWith runs it with a context that may interrupt it.
+func callWith(ctx context.Context, args ...string) clitest.Outcome {
 	command, rest := suite(models.Standard(), "ours").Choose(args)
-	return clitest.Call(command, rest...)
+	return clitest.CallWith(ctx, command, rest...)
 }
 
 // TestHelpIsOfTheProgram: every command's help and errors call the program by its own name,

@@ -1,4 +1,4 @@
-package report
+package cli
 
 import (
 	"fmt"
@@ -18,11 +18,11 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// run calls the command.
-func run(args ...string) clitest.Outcome { return clitest.Call(Command(models.Standard()), args...) }
+// callReport calls report.
+func callReport(args ...string) clitest.Outcome { return call(append([]string{"report"}, args...)...) }
 
-// trained trains a tiny run into a folder, and returns it.
-func trained(t *testing.T, folder string, sets ...string) string {
+// trainedToReport trains a tiny run into a folder, and returns it.
+func trainedToReport(t *testing.T, folder string, sets ...string) string {
 	t.Helper()
 	sets = append(append(experimenttest.Text(t), "out="+filepath.ToSlash(folder)), sets...)
 	run, _, err := runconfig.Parse(models.Standard(), "x.yaml", []byte("model: {"+experimenttest.Vector+"}\ntrain: {batch: 2, steps: 3, lr: 1e-2, eval_tokens: 64}\n"), sets)
@@ -43,8 +43,8 @@ func pageOf(t *testing.T, file string) string {
 }
 
 func TestReportOfOneRun(t *testing.T) {
-	folder := trained(t, filepath.Join(t.TempDir(), "a"), "train.log_norms=1", "sample={every: 2, tokens: 4, prompt: <b>}")
-	got := run(folder)
+	folder := trainedToReport(t, filepath.Join(t.TempDir(), "a"), "train.log_norms=1", "sample={every: 2, tokens: 4, prompt: <b>}")
+	got := callReport(folder)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	file := filepath.Join(folder, "report.html")
 	assert.Contains(t, got.Stdout, "files:\n  "+file)
@@ -61,9 +61,9 @@ func TestReportOfSeveralRuns(t *testing.T) {
 	dir := t.TempDir()
 	var folders []string
 	for i, lr := range []string{"1e-2", "1e-3", "10"} {
-		folders = append(folders, trained(t, filepath.Join(dir, fmt.Sprint("run", i)), "train.lr="+lr, "train.warmup=0", "train.clip=0", "train.weight_decay=0", "train.max_bad_steps=1"))
+		folders = append(folders, trainedToReport(t, filepath.Join(dir, fmt.Sprint("run", i)), "train.lr="+lr, "train.warmup=0", "train.clip=0", "train.weight_decay=0", "train.max_bad_steps=1"))
 	}
-	got := run(folders...)
+	got := callReport(folders...)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	page := pageOf(t, filepath.Join(dir, "report.html"))
 	assert.Contains(t, page, "Config keys that differ")
@@ -78,8 +78,8 @@ func TestReportInBrowser(t *testing.T) {
 	if browser == nil {
 		t.Skip("short, or chromium is not in PATH")
 	}
-	folder := trained(t, filepath.Join(t.TempDir(), "a"), "sample={every: 1, tokens: 4}")
-	require.Equal(t, commandline.ExitOK, run(folder).Code)
+	folder := trainedToReport(t, filepath.Join(t.TempDir(), "a"), "sample={every: 1, tokens: 4}")
+	require.Equal(t, commandline.ExitOK, callReport(folder).Code)
 	require.NoError(t, browser.Navigate("file://"+filepath.ToSlash(filepath.Join(folder, "report.html"))))
 	var undrawn, passages, open int
 	require.NoError(t, browser.Script(`return [...document.querySelectorAll("figure.lines")].filter((f) => !f.querySelector("svg .series")).length`, &undrawn))
@@ -97,7 +97,7 @@ func TestReportErrors(t *testing.T) {
 		{nil, "want the folders of runs"},
 		{[]string{t.TempDir()}, "want a run's folder, as train writes it, got no config.yaml in it"},
 	} {
-		got := run(c.args...)
+		got := callReport(c.args...)
 		assert.Equal(t, commandline.ExitUsage, got.Code)
 		assert.Contains(t, got.Stderr, c.want)
 	}

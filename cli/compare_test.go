@@ -1,4 +1,4 @@
-package compare
+package cli
 
 import (
 	"encoding/json"
@@ -19,11 +19,13 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// run calls the command.
-func run(args ...string) clitest.Outcome { return clitest.Call(Command(models.Standard()), args...) }
+// callCompare calls compare.
+func callCompare(args ...string) clitest.Outcome {
+	return call(append([]string{"compare"}, args...)...)
+}
 
-// trained trains a tiny run into a folder, and returns it.
-func trained(t *testing.T, folder, lr string) string {
+// trainedToCompare trains a tiny run into a folder, and returns it.
+func trainedToCompare(t *testing.T, folder, lr string) string {
 	t.Helper()
 	run, _, err := runconfig.Parse(models.Standard(), "x.yaml", []byte("model: {"+experimenttest.Vector+"}\ntrain: {batch: 2, steps: 2, lr: "+lr+", eval_tokens: 64}\n"), append(experimenttest.Text(t), "out="+filepath.ToSlash(folder)))
 	require.NoError(t, err)
@@ -35,13 +37,13 @@ func trained(t *testing.T, folder, lr string) string {
 	return folder
 }
 
-// TestRuns: finished runs give a table and a picture, or JSON; -svg or -out says where the picture
-// goes.
-func TestRuns(t *testing.T) {
+// TestCompareRuns: finished runs give a table and a picture, or JSON; -svg or -out says where the
+// picture goes.
+func TestCompareRuns(t *testing.T) {
 	dir := t.TempDir()
-	a, b := trained(t, filepath.Join(dir, "a"), "1e-2"), trained(t, filepath.Join(dir, "b"), "1e-3")
+	a, b := trainedToCompare(t, filepath.Join(dir, "a"), "1e-2"), trainedToCompare(t, filepath.Join(dir, "b"), "1e-3")
 	out, svg := filepath.Join(dir, "out"), filepath.Join(dir, "new", "loss.svg")
-	got := run(a, "-x", "flops", "-svg", svg, b)
+	got := callCompare(a, "-x", "flops", "-svg", svg, b)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.Contains(t, got.Stderr, "another data section", "each has a text of its own")
 	assert.Regexp(t, `^run +parameters .*\n[- ]+\n\S+/a +0\.01M +0\.0 +32 +0\.01 .*\n\S+/b +0\.01M +0\.0 +32 +0\.001 .*\nfiles:\n  `, got.Stdout)
@@ -49,7 +51,7 @@ func TestRuns(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(picture), "TFLOP")
 
-	got = run(a, "-json", "-out", out)
+	got = callCompare(a, "-json", "-out", out)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	var all []experiment.Run
 	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &all))
@@ -68,9 +70,9 @@ func TestComparisonsKeepTheirPictures(t *testing.T) {
 	for range 2 {
 		runs := t.TempDir()
 		for _, lr := range []string{"1e-2", "1e-3"} {
-			folder := trained(t, filepath.Join(runs, "run"+lr), lr)
+			folder := trainedToCompare(t, filepath.Join(runs, "run"+lr), lr)
 			for _, folders := range [][]string{{folder}, {folder, folder}} {
-				got := run(append(folders, "-out", out)...)
+				got := callCompare(append(folders, "-out", out)...)
 				require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 				pictures[got.Stdout[strings.LastIndex(got.Stdout, "files:\n"):]] = true
 			}
@@ -95,13 +97,13 @@ func TestCompareRefuses(t *testing.T) {
 		{[]string{"-config", "quickstart"}, "unknown flag -config"},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
-			run(append(c.args, "-out", filepath.Join(dir, "out"))...).Refused(t, c.want)
+			callCompare(append(c.args, "-out", filepath.Join(dir, "out"))...).Refused(t, c.want)
 		})
 	}
 }
 
-func TestHelp(t *testing.T) {
-	got := run("-h")
+func TestCompareHelp(t *testing.T) {
+	got := callCompare("-h")
 	assert.Equal(t, commandline.ExitOK, got.Code)
 	assert.Contains(t, got.Stdout, "-svg")
 }
