@@ -33,7 +33,8 @@ func TestReliabilityNamesTests(t *testing.T) {
 	bugs := 0
 	for _, line := range strings.Split(string(text), "\n") {
 		if row := bug.FindStringSubmatch(line); row != nil {
-			assert.Regexp(t, "[ /]"+row[1]+" ", tests[row[2]], "%s in %s, as its path was then", row[2], row[1])
+			above := strings.ReplaceAll(row[1], "/", "(/") + strings.Repeat(")?", strings.Count(row[1], "/")) // it may have moved there
+			assert.Regexp(t, "[ /]"+above+" ", tests[row[2]], "%s in %s, as its path was then", row[2], row[1])
 			bugs++
 			continue
 		}

@@ -1,4 +1,4 @@
-package convert
+package cli
 
 import (
 	"os"
@@ -10,22 +10,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/cli/generate"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/internal/commandline/clitest"
-	"github.com/residua-go/residua/models"
 )
 
-// block is a block of code of a page.
-var block = regexp.MustCompile("(?s)```(sh|python)\n(.*?)```")
+// codeBlock is a block of code of a page.
+var codeBlock = regexp.MustCompile("(?s)```(sh|python)\n(.*?)```")
 
-// words matches the words of a command line, quoted or not.
-var words = regexp.MustCompile(`'[^']*'|\S+`)
-
-// TestPage runs the commands of docs/convert.md as they stand there, in order, on runs of the names
-// that it has; and its Python where there is one with transformers.
-func TestPage(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "convert.md"))
+// TestConvertPage runs the commands of docs/convert.md as they stand there, in order, on runs of
+// the names that it has; and its Python where there is one with transformers.
+func TestConvertPage(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "docs", "convert.md"))
 	require.NoError(t, err)
 	quickstart := clitest.Train(t)
 	modern := clitest.Train(t, "model.stream={kind: vector, d_model: 16}", "model.attention={heads: 2, positions: rope, qk_norm: true}",
@@ -44,7 +39,7 @@ func TestPage(t *testing.T) {
 		steps = append(steps, strings.TrimLeft(strings.TrimPrefix(filepath.Base(folder), "step-"), "0"))
 	}
 	python, commands := transformers(), 0
-	for _, b := range block.FindAllStringSubmatch(string(text), -1) {
+	for _, b := range codeBlock.FindAllStringSubmatch(string(text), -1) {
 		if b[1] == "python" {
 			if python != "" {
 				runPython(t, python, strings.Replace(b[2], "(1500, 2000)", "("+strings.Join(steps, ", ")+")", 1))
@@ -66,10 +61,10 @@ func TestPyTorchPage(t *testing.T) {
 	if python == "" {
 		t.Skip("RESIDUA_PYTHON names no Python with torch and transformers")
 	}
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "pytorch.md"))
+	text, err := os.ReadFile(filepath.Join("..", "docs", "pytorch.md"))
 	require.NoError(t, err)
 	t.Chdir(t.TempDir())
-	blocks := block.FindAllStringSubmatch(string(text), -1)
+	blocks := codeBlock.FindAllStringSubmatch(string(text), -1)
 	require.Len(t, blocks, 3)
 	require.Len(t, strings.Split(strings.TrimSpace(strings.Replace(blocks[1][2], "\n\n", "\n", 1)), "\n"), 12, "twelve lines")
 	want := strings.Trim(runPython(t, python, blocks[0][2]), "[]\n")
@@ -79,14 +74,7 @@ func TestPyTorchPage(t *testing.T) {
 
 // runLine runs a command line of the page, and returns what it prints.
 func runLine(t *testing.T, line string) string {
-	all := map[string]commandline.Command{"convert": command(), "generate": generate.Command(models.Standard(), strings.NewReader(""))}
-	name, args, _ := strings.Cut(strings.TrimPrefix(line, "go run ./cmd/residua "), " ")
-	require.Contains(t, all, name, line)
-	var list []string
-	for _, word := range words.FindAllString(args, -1) {
-		list = append(list, strings.Trim(word, "'"))
-	}
-	got := clitest.Call(all[name], list...)
+	got := call(clitest.Words(strings.TrimPrefix(line, "go run ./cmd/residua "))...)
 	require.Equal(t, commandline.ExitOK, got.Code, "%s: %s", line, got.Stderr)
 	return got.Stdout
 }

@@ -1,4 +1,4 @@
-package eval
+package cli
 
 import (
 	"path/filepath"
@@ -14,14 +14,14 @@ import (
 	"github.com/residua-go/residua/internal/commandline/clitest"
 )
 
-// TestPage runs the commands of docs/eval.md as they stand there, from the project's root, on runs
-// of the names that it has, and compares the output that it shows.
-func TestPage(t *testing.T) {
+// TestEvalPage runs the commands of docs/eval.md as they stand there, from the project's root, on
+// runs of the names that it has, and compares the output that it shows.
+func TestEvalPage(t *testing.T) {
 	runs := map[string]string{
 		"runs/quickstart":             clitest.Train(t, "model.seq=64").Dir,
 		"runs/quickstart-transformer": clitest.Train(t, "model.seq=64", "seed=8").Dir,
 	}
-	t.Chdir(filepath.Join("..", ".."))
+	t.Chdir("..")
 	pictures := t.TempDir()
 	commands, shown := 0, 0
 	var outputs []string // of the last block of commands
@@ -47,7 +47,7 @@ func TestPage(t *testing.T) {
 				if slices.Contains(words, tasks.HeldOutFile) {
 					words = append(words, "-limit", "5") // the runs' text here is small
 				}
-				got := onOneThread(words...)
+				got := evalOnOneThread(words...)
 				require.Equal(t, commandline.ExitOK, got.Code, "%s%s", line, got.Stderr)
 				outputs = append(outputs, got.Stdout)
 				commands++

@@ -1,4 +1,4 @@
-package eval
+package cli
 
 import (
 	"encoding/json"
@@ -15,12 +15,12 @@ import (
 )
 
 func taskFile(name string) string {
-	return filepath.Join("..", "..", "eval", "tasks", "testdata", name+".jsonl")
+	return filepath.Join("..", "eval", "tasks", "testdata", name+".jsonl")
 }
 
 func TestEvalOfATask(t *testing.T) {
 	run := clitest.Train(t, "model.seq=40")
-	got := onOneThread("-task", taskFile("piqa"), "-format", "piqa", "-json", "-per-document", run.Dir)
+	got := evalOnOneThread("-task", taskFile("piqa"), "-format", "piqa", "-json", "-per-document", run.Dir)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	lines := strings.Split(strings.TrimSpace(got.Stdout), "\n")
 	require.Len(t, lines, 3, "two documents and the result")
@@ -53,7 +53,7 @@ func TestEvalOfATask(t *testing.T) {
 	assert.Contains(t, result.Metrics, "acc_norm_stderr")
 
 	assert.Contains(t, got.Stderr, "texts whose beginning the model did not see, longer than the 40 tokens that it was trained on: ", "a byte a token")
-	table := onOneThread("-task", taskFile("lambada"), "-type", "last_word", "-shots", "1", "-limit", "2", run.Dir, run.Step)
+	table := evalOnOneThread("-task", taskFile("lambada"), "-type", "last_word", "-shots", "1", "-limit", "2", run.Dir, run.Step)
 	require.Equal(t, commandline.ExitOK, table.Code, table.Stderr)
 	rows := strings.Split(table.Stdout, "\n")
 	require.Len(t, rows, 11, "and the difference")
@@ -69,14 +69,14 @@ func TestEvalOfHeldOutText(t *testing.T) {
 	run := clitest.Train(t, "model.seq=40")
 	first := filepath.Join(filepath.Dir(run.Step), "step-00000010")
 	args := []string{"-task", "heldout", "-type", "multiple_choice", "-limit", "10", run.Dir, first}
-	got := onOneThread(args...)
+	got := evalOnOneThread(args...)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, `(?s)\n\ndifference from .*, document by document\n\ncheckpoint +acc +acc_norm\n-.*step-00000010 +[+-]0\.\d{4} ± `, got.Stdout)
-	lines := strings.Split(strings.TrimSpace(onOneThread(append(args, "-json")...).Stdout), "\n")
+	lines := strings.Split(strings.TrimSpace(evalOnOneThread(append(args, "-json")...).Stdout), "\n")
 	require.Len(t, lines, 2)
 	assert.NotContains(t, lines[0], "difference")
 	assert.Contains(t, lines[1], `"difference":{"acc":`)
-	onOneThread("-task", "heldout", "-type", "rolling", run.Dir).Refused(t, "-type: want multiple_choice or last_word of held-out text, got rolling")
+	evalOnOneThread("-task", "heldout", "-type", "rolling", run.Dir).Refused(t, "-type: want multiple_choice or last_word of held-out text, got rolling")
 }
 
 // TestEvalOfTasksRefuses: one line, exit code 2; of the file with its line.
@@ -101,10 +101,10 @@ func TestEvalOfTasksRefuses(t *testing.T) {
 		{"-limit: want >= 0, got -1", []string{"-task", bad, "-limit", "-1"}},
 		{"want text in UTF-8, got a binary file", []string{"-task", run.Model}},
 	} {
-		onOneThread(append(c.args, run.Dir)...).Refused(t, c.want)
+		evalOnOneThread(append(c.args, run.Dir)...).Refused(t, c.want)
 	}
-	gpt2 := filepath.Join("..", "..", "testdata", "reference", "gpt2-hf")
-	got := onOneThread("-task", taskFile("piqa"), "-format", "piqa", gpt2)
+	gpt2 := filepath.Join("..", "testdata", "reference", "gpt2-hf")
+	got := evalOnOneThread("-task", taskFile("piqa"), "-format", "piqa", gpt2)
 	assert.Equal(t, commandline.ExitUsage, got.Code)
 	assert.Contains(t, got.Stderr, "want a model with a tokenizer")
 }
@@ -113,17 +113,17 @@ func TestEvalOfTasksRefuses(t *testing.T) {
 func TestEvalOfSeveral(t *testing.T) {
 	run := clitest.Train(t)
 	first := filepath.Join(filepath.Dir(run.Step), "step-00000010")
-	got := onOneThread("-checkpoint", first, run.Dir, "-json")
+	got := evalOnOneThread("-checkpoint", first, run.Dir, "-json")
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	lines := strings.Split(strings.TrimSpace(got.Stdout), "\n")
 	require.Len(t, lines, 2)
 	for i, path := range []string{first, run.Dir} {
-		alone := strings.TrimSpace(onOneThread(path, "-json").Stdout)
+		alone := strings.TrimSpace(evalOnOneThread(path, "-json").Stdout)
 		name, err := json.Marshal(path)
 		require.NoError(t, err)
 		assert.Equal(t, `{"checkpoint":`+string(name)+`,`+alone[1:], lines[i])
 	}
-	table := onOneThread(first, run.Dir)
+	table := evalOnOneThread(first, run.Dir)
 	assert.Regexp(t, `(?s)^checkpoint +tokens +loss +perplexity +bits per byte\n-+.*\n.*step-00000010 +192 +\d\.\d{4} ± .*\n.*run +192 `, table.Stdout)
 }
 
@@ -131,7 +131,7 @@ func TestEvalOfSeveral(t *testing.T) {
 func TestEvalByGroup(t *testing.T) {
 	run := clitest.Train(t)
 	svg := filepath.Join(t.TempDir(), "by.svg")
-	got := onOneThread(run.Dir, "-by", "position", "-figure", svg)
+	got := evalOnOneThread(run.Dir, "-by", "position", "-figure", svg)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, `\nposition  tokens +loss +bits per byte +share of the loss\n`, got.Stdout)
 	for _, row := range []string{"1", "2", "3-4", "5-8", "9-16"} {
@@ -141,16 +141,16 @@ func TestEvalByGroup(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(picture), "position in the window")
 
-	got = onOneThread(run.Dir, "-by", "token", "-top", "3", "-figure", svg)
+	got = evalOnOneThread(run.Dir, "-by", "token", "-top", "3", "-figure", svg)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.Len(t, strings.Split(strings.TrimSpace(got.Stdout), "\n"), 4+1+2+3)
 	assert.Regexp(t, `\n +\d+ "."  `, got.Stdout)
 
-	got = onOneThread(run.Dir, run.Dir, "-by", "document")
+	got = evalOnOneThread(run.Dir, run.Dir, "-by", "document")
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.Contains(t, got.Stdout, "\n"+run.Dir+"\n\n")
 
-	got = onOneThread(run.Dir, "-by", "token", "-json")
+	got = evalOnOneThread(run.Dir, "-by", "token", "-json")
 	var result struct {
 		Loss   float64
 		Tokens int

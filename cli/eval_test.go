@@ -1,4 +1,4 @@
-package eval
+package cli
 
 import (
 	"context"
@@ -17,12 +17,14 @@ import (
 	"github.com/residua-go/residua/eval/tasks"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/internal/commandline/clitest"
-	"github.com/residua-go/residua/models"
 )
 
-// onOneThread runs the command as the runs were.
-func onOneThread(args ...string) clitest.Outcome {
-	return clitest.Call(Command(models.Standard()), append(args, "-threads", "1")...)
+// callEval calls eval.
+func callEval(args ...string) clitest.Outcome { return call(append([]string{"eval"}, args...)...) }
+
+// evalOnOneThread computes as the runs were computed.
+func evalOnOneThread(args ...string) clitest.Outcome {
+	return callEval(append(args, "-threads", "1")...)
 }
 
 func scoreOf(t *testing.T, o clitest.Outcome) (score eval.Score) {
@@ -35,7 +37,7 @@ func scoreOf(t *testing.T, o clitest.Outcome) (score eval.Score) {
 func TestEvalOfARun(t *testing.T) {
 	run := clitest.Train(t)
 	for _, path := range []string{run.Dir, run.Step, run.Model} {
-		got := onOneThread("-checkpoint", path, "-json")
+		got := evalOnOneThread("-checkpoint", path, "-json")
 		assert.Equal(t, *run.Result.Final, scoreOf(t, got), path)
 		assert.Equal(t, 1, strings.Count(got.Stdout, "\n"))
 		var keys map[string]float64
@@ -45,22 +47,22 @@ func TestEvalOfARun(t *testing.T) {
 			assert.Positive(t, keys[key], key)
 		}
 	}
-	plain := onOneThread("-checkpoint", run.Dir)
+	plain := evalOnOneThread("-checkpoint", run.Dir)
 	assert.Equal(t, commandline.ExitOK, plain.Code)
 	assert.Equal(t, fmt.Sprintf("tokens         192\nloss           %.6f ± S\nperplexity     %.4f ± S\nbits per byte  %.6f ± S\n",
 		run.Result.Final.Loss, run.Result.Final.Perplexity, run.Result.Final.BitsPerByte), regexp.MustCompile(`± 0\.0?\d\d?\d?\n`).ReplaceAllString(plain.Stdout, "± S\n"))
-	assert.Equal(t, plain.Stdout, onOneThread("-checkpoint", run.Dir).Stdout, "the resamples are seeded")
-	assert.Equal(t, 50, scoreOf(t, onOneThread("-checkpoint", run.Dir, "-tokens", "50", "-json")).Tokens)
+	assert.Equal(t, plain.Stdout, evalOnOneThread("-checkpoint", run.Dir).Stdout, "the resamples are seeded")
+	assert.Equal(t, 50, scoreOf(t, evalOnOneThread("-checkpoint", run.Dir, "-tokens", "50", "-json")).Tokens)
 }
 
 func TestEvalOfText(t *testing.T) {
 	run := clitest.Train(t)
 	text := filepath.Join(t.TempDir(), "t.txt")
 	require.NoError(t, os.WriteFile(text, []byte("line 1 says\x01 ä"), 0o644))
-	whole := scoreOf(t, onOneThread("-checkpoint", run.Dir, "-data", text, "-json"))
+	whole := scoreOf(t, evalOnOneThread("-checkpoint", run.Dir, "-data", text, "-json"))
 	assert.Equal(t, 15, whole.Tokens)
 
-	got := onOneThread("-checkpoint", run.Dir, "-data", text, "-per-token")
+	got := evalOnOneThread("-checkpoint", run.Dir, "-data", text, "-per-token")
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	lines := strings.Split(got.Stdout, "\n")
 	assert.Regexp(t, `^1\t"l"\t[0-9.e+-]+$`, lines[0])
@@ -68,7 +70,7 @@ func TestEvalOfText(t *testing.T) {
 	assert.Regexp(t, `^14\t"\\xc3"\t`, lines[13])
 	assert.Equal(t, "tokens         15", lines[15])
 
-	got = onOneThread("-checkpoint", run.Dir, "-data", text, "-per-token", "-json")
+	got = evalOnOneThread("-checkpoint", run.Dir, "-data", text, "-per-token", "-json")
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	lines = strings.Split(strings.TrimSpace(got.Stdout), "\n")
 	require.Len(t, lines, 16)
@@ -89,7 +91,7 @@ func TestEvalOfText(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(lines[15]), &last))
 	assert.Equal(t, whole, last)
 
-	twice := scoreOf(t, onOneThread("-checkpoint", run.Dir, "-data", text, "-data", run.Text, "-tokens", "40", "-json"))
+	twice := scoreOf(t, evalOnOneThread("-checkpoint", run.Dir, "-data", text, "-data", run.Text, "-tokens", "40", "-json"))
 	assert.Equal(t, 40, twice.Tokens)
 }
 
@@ -98,35 +100,35 @@ func TestEvalOfJSONLines(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte(`{"body":"first"}`+"\n"+`{"body":"second one"}`), 0o644))
-	assert.Equal(t, 16, scoreOf(t, onOneThread("-checkpoint", run.Dir, "-data", path, "-text-field", "body", "-json")).Tokens)
-	clitest.Call(Command(models.Standard()), "-checkpoint", run.Dir, "-data", path).Refused(t, "or by -text-field")
-	clitest.Call(Command(models.Standard()), "-checkpoint", run.Dir, "-text-field", "body").Refused(t, "-text-field: want data with it")
+	assert.Equal(t, 16, scoreOf(t, evalOnOneThread("-checkpoint", run.Dir, "-data", path, "-text-field", "body", "-json")).Tokens)
+	callEval("-checkpoint", run.Dir, "-data", path).Refused(t, "or by -text-field")
+	callEval("-checkpoint", run.Dir, "-text-field", "body").Refused(t, "-text-field: want data with it")
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "picture.png"), nil, 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "program"), []byte("\x7fELF\x00"), 0o644))
-	got := onOneThread("-checkpoint", run.Dir, "-data", dir, "-text-field", "body", "-json")
+	got := evalOnOneThread("-checkpoint", run.Dir, "-data", dir, "-text-field", "body", "-json")
 	assert.Equal(t, "note: data.path: 1 file passed over, not text by extension or content: \"program\"; name them by a glob to read them\n", got.Stderr)
 }
 
 // TestEvalIDs: a model without a tokenizer is scored on ids; one with it gives the score of the
 // text.
 func TestEvalIDs(t *testing.T) {
-	gpt2 := filepath.Join("..", "..", "testdata", "reference", "gpt2-hf")
-	got := onOneThread("-checkpoint", gpt2, "-ids", "1,2,3,112")
+	gpt2 := filepath.Join("..", "testdata", "reference", "gpt2-hf")
+	got := evalOnOneThread("-checkpoint", gpt2, "-ids", "1,2,3,112")
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, `^tokens         3\nloss           \d\.\d{6}\nperplexity     [\d.]+\n$`, got.Stdout)
-	assert.Regexp(t, `"bits_per_byte":null,"bits_per_byte_stderr":null}\n$`, onOneThread("-checkpoint", gpt2, "-ids", "1,2,3,112", "-json").Stdout)
-	assert.Regexp(t, `^1\t""\t\d\.\d+\n2\t""\t`, onOneThread("-checkpoint", gpt2, "-ids", "1,2,3,112", "-per-token").Stdout)
+	assert.Regexp(t, `"bits_per_byte":null,"bits_per_byte_stderr":null}\n$`, evalOnOneThread("-checkpoint", gpt2, "-ids", "1,2,3,112", "-json").Stdout)
+	assert.Regexp(t, `^1\t""\t\d\.\d+\n2\t""\t`, evalOnOneThread("-checkpoint", gpt2, "-ids", "1,2,3,112", "-per-token").Stdout)
 
 	run := clitest.Train(t)
 	path := filepath.Join(t.TempDir(), "a.txt")
 	require.NoError(t, os.WriteFile(path, []byte("abc"), 0o644))
-	assert.Equal(t, scoreOf(t, onOneThread("-checkpoint", run.Dir, "-data", path, "-json")), scoreOf(t, onOneThread("-checkpoint", run.Dir, "-ids", "256,97,98,99", "-json")))
+	assert.Equal(t, scoreOf(t, evalOnOneThread("-checkpoint", run.Dir, "-data", path, "-json")), scoreOf(t, evalOnOneThread("-checkpoint", run.Dir, "-ids", "256,97,98,99", "-json")))
 }
 
 func TestEvalRefuses(t *testing.T) {
 	run := clitest.Train(t)
-	foreign := filepath.Join("..", "..", "testdata", "reference", "gpt2-hf", "model.safetensors")
+	foreign := filepath.Join("..", "testdata", "reference", "gpt2-hf", "model.safetensors")
 	empty := t.TempDir()
 	text := filepath.Join(empty, "text.bin")
 	require.NoError(t, os.WriteFile(text, []byte("no safetensors"), 0o644))
@@ -160,22 +162,22 @@ func TestEvalRefuses(t *testing.T) {
 		{"text with a task", []string{run.Dir, "-task", "x.jsonl", "-data", text}, "-data: want it with text alone"},
 		{"flag", []string{"-chekpoint", run.Dir}, "did you mean -checkpoint?"},
 	} {
-		t.Run(c.name, func(t *testing.T) { clitest.Call(Command(models.Standard()), c.args...).Refused(t, c.want) })
+		t.Run(c.name, func(t *testing.T) { callEval(c.args...).Refused(t, c.want) })
 	}
 	require.NoError(t, os.Remove(run.Text))
-	onOneThread("-checkpoint", run.Dir).Refused(t, "validation split of the model's run")
+	evalOnOneThread("-checkpoint", run.Dir).Refused(t, "validation split of the model's run")
 }
 
 func TestEvalInterrupted(t *testing.T) {
 	run := clitest.Train(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	got := clitest.CallWith(ctx, Command(models.Standard()), "-checkpoint", run.Dir)
-	assert.Equal(t, clitest.Outcome{Code: commandline.ExitRun, Stderr: "error: eval: interrupted\n"}, got)
+	got := callWith(ctx, "eval", "-checkpoint", run.Dir)
+	assert.Equal(t, clitest.Outcome{Code: commandline.ExitRun, Stderr: "error: ours eval: interrupted\n"}, got)
 }
 
 func TestEvalHelp(t *testing.T) {
-	got := clitest.Call(Command(models.Standard()), "-h")
+	got := callEval("-h")
 	assert.Equal(t, commandline.ExitOK, got.Code)
 	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n"))
 	assert.Contains(t, got.Stdout, "\n\nA task instead of text:\n  -task FILE.jsonl ")
@@ -191,18 +193,18 @@ func TestEvalNamesTheStepItFellBackTo(t *testing.T) {
 	require.NoError(t, err)
 	damaged[len(damaged)-1] ^= 1
 	require.NoError(t, os.WriteFile(run.Model, damaged, 0o644))
-	got := onOneThread("-checkpoint", run.Dir, "-json")
+	got := evalOnOneThread("-checkpoint", run.Dir, "-json")
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.Contains(t, got.Stderr, "step-00000010: using the checkpoint of step 10\n")
 }
 
-// TestHelpNamesTheFormats: the kinds of tasks, and the known tasks, in the order of the list.
-func TestHelpNamesTheFormats(t *testing.T) {
-	help := clitest.Call(Command(models.Standard()), "-h").Stdout
-	var known []string
-	for _, f := range tasks.Formats()[3:] {
-		known = append(known, f.Name)
+// TestEvalHelpNamesTheFormats: the kinds of tasks, and the known tasks, in the order of the list.
+func TestEvalHelpNamesTheFormats(t *testing.T) {
+	help := callEval("-h").Stdout
+	var names []string
+	for _, f := range tasks.Formats() {
+		names = append(names, f.Name)
 	}
-	assert.Contains(t, help, strings.Join(kinds(), ", ")+" (default ")
-	assert.Contains(t, help, strings.Join(known, ", ")+"\n")
+	assert.Contains(t, help, strings.Join(names[:3], ", ")+" (default ")
+	assert.Contains(t, help, strings.Join(names[3:], ", ")+"\n")
 }

@@ -1,4 +1,4 @@
-package convert
+package cli
 
 import (
 	"math"
@@ -17,20 +17,23 @@ import (
 )
 
 // llamaHF is a folder of Hugging Face's.
-const llamaHF = "../../testdata/reference/llama-hf"
+const llamaHF = "../testdata/reference/llama-hf"
 
-func command() commandline.Command { return Command(models.Standard()) }
+// callConvert calls convert.
+func callConvert(args ...string) clitest.Outcome {
+	return call(append([]string{"convert"}, args...)...)
+}
 
 func converted(t *testing.T, args ...string) clitest.Outcome {
 	t.Helper()
-	got := clitest.Call(command(), args...)
+	got := callConvert(args...)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	return got
 }
 
-// TestThereAndBack: a run's model goes to a Hugging Face folder and back to a file, byte for byte
-// that which the run has.
-func TestThereAndBack(t *testing.T) {
+// TestConvertThereAndBack: a run's model goes to a Hugging Face folder and back to a file, byte for
+// byte that which the run has.
+func TestConvertThereAndBack(t *testing.T) {
 	run := clitest.Train(t)
 	dir := t.TempDir()
 	folder, first, second := filepath.Join(dir, "hf"), filepath.Join(dir, "first.safetensors"), filepath.Join(dir, "second.safetensors")
@@ -79,14 +82,14 @@ func TestConvertRefuses(t *testing.T) {
 		{"-checkpoint " + llamaHF + " -format huggingface -type f16 -out " + out, `-type: want f32 with -format huggingface, got "f16"`},
 		{"-checkpoint " + llamaHF + " -format residua -type f16 -out " + out, `-type: want f32 or bf16 with -format residua, got "f16"`},
 		{"-checkpoint " + llamaHF + " -format gguf -type q4_0 -out " + out, `-type: want f32 or f16 or bf16 or q8_0 with -format gguf, got "q4_0"`},
-		{"-checkpoint ../../testdata/reference/rmt-official -format gguf -out " + out, "gguf: want an architecture that llama.cpp has: gpt2: model.stream.kind: want vector, got matrix"},
+		{"-checkpoint ../testdata/reference/rmt-official -format gguf -out " + out, "gguf: want an architecture that llama.cpp has: gpt2: model.stream.kind: want vector, got matrix"},
 		{"-checkpoint " + llamaHF + " -format huggingface -architecture gpt2 -out " + out, "gpt2: model."},
 		{"-checkpoint " + llamaHF + " -format gguf -out " + out, "gguf: want a model with a tokenizer"},
 		{"-adopt " + file + " -out " + out, "-adopt: want it alone"},
 		{"-adopt nowhere.safetensors", "-adopt: stat nowhere.safetensors: no such file or directory"},
 		{"-checkpoint " + llamaHF + " -format huggingface -architecture bert -out " + out, "-architecture: want one of [gpt2 llama qwen3 mistral qwen2 gpt_neox gemma2 gemma3_text olmo2 smollm3 granite phi3 nanochat residua]"},
 	} {
-		got := clitest.Call(command(), strings.Fields(c.args)...)
+		got := callConvert(strings.Fields(c.args)...)
 		lines := strings.SplitAfter(got.Stderr, "\n")
 		got.Stderr = strings.Join(lines[max(0, len(lines)-2):], "") // warnings come before
 		got.Refused(t, c.want)
@@ -100,7 +103,7 @@ func TestConvertRefuses(t *testing.T) {
 // TestReplaceKeepsAUsersFiles: a folder with files that convert does not write is not replaced.
 func TestReplaceKeepsAUsersFiles(t *testing.T) {
 	for _, format := range []string{"huggingface", "rmt"} {
-		from, folder := "../../testdata/reference/rmt-official", filepath.Join(t.TempDir(), "out")
+		from, folder := "../testdata/reference/rmt-official", filepath.Join(t.TempDir(), "out")
 		converted(t, "-checkpoint", from, "-format", format, "-out", folder)
 		converted(t, "-checkpoint", from, "-format", "huggingface", "-replace", "-out", folder)
 		converted(t, "-checkpoint", from, "-format", format, "-replace", "-out", folder)
@@ -112,7 +115,7 @@ func TestReplaceKeepsAUsersFiles(t *testing.T) {
 		for _, name := range []string{"README.md", "notes"} {
 			require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("mine"), 0o600))
 		}
-		clitest.Call(command(), "-checkpoint", from, "-format", format, "-replace", "-out", folder).Refused(t,
+		callConvert("-checkpoint", from, "-format", format, "-replace", "-out", folder).Refused(t,
 			"-out: want a folder to replace in which there is only what convert writes, got "+folder+", where this would be lost: README.md, notes; move it elsewhere, or name another folder")
 		text, err := os.ReadFile(filepath.Join(folder, "README.md"))
 		require.NoError(t, err)
@@ -130,7 +133,7 @@ func TestConvertRefusesDivergedWeights(t *testing.T) {
 	file.Tensors[1].Data.([]float32)[2] = float32(math.NaN())
 	require.NoError(t, checkpoint.WriteTensors(filepath.Join(from, "model.safetensors"), file.Tensors, file.Metadata))
 	for _, f := range pretrained.Exporters(models.Standard()) {
-		got := clitest.Call(command(), "-checkpoint", from, "-format", f.Name(), "-out", out)
+		got := callConvert("-checkpoint", from, "-format", f.Name(), "-out", out)
 		require.Equal(t, commandline.ExitUsage, got.Code)
 		require.Contains(t, got.Stderr, ": want finite values, got NaN at 2\n", f.Name())
 		require.NoFileExists(t, out)
@@ -138,9 +141,9 @@ func TestConvertRefusesDivergedWeights(t *testing.T) {
 	}
 }
 
-// TestBFloat16: a model in bfloat16 has the rounded weights of the one it was made of, and stays
-// the same when it is converted again.
-func TestBFloat16(t *testing.T) {
+// TestConvertBFloat16: a model in bfloat16 has the rounded weights of the one it was made of, and
+// stays the same when it is converted again.
+func TestConvertBFloat16(t *testing.T) {
 	run, dir := clitest.Train(t).Dir, t.TempDir()
 	half, again := filepath.Join(dir, "half.safetensors"), filepath.Join(dir, "again.safetensors")
 	converted(t, "-checkpoint", run, "-format", "residua", "-type", "bf16", "-out", half)

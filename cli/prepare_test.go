@@ -1,4 +1,4 @@
-package prepare
+package cli
 
 import (
 	"bytes"
@@ -23,13 +23,13 @@ import (
 	"github.com/residua-go/residua/internal/longtest"
 )
 
-func TestMain(m *testing.M) {
-	clitest.Serve(func(_ string, args []string) int { return commandline.Main(Command(), args, os.Stdout, os.Stderr) })
-	os.Exit(m.Run())
+// callPrepare calls prepare.
+func callPrepare(args ...string) clitest.Outcome {
+	return call(append([]string{"prepare"}, args...)...)
 }
 
-// folder has three documents of text in as many kinds of files.
-func folder(t *testing.T) string {
+// mixedFolder has three documents of text in as many kinds of files.
+func mixedFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	var packed bytes.Buffer
@@ -43,9 +43,9 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-func TestSummary(t *testing.T) {
+func TestPrepareSummary(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shards")
-	got := clitest.Call(Command(), "-out", dir, "-text-field", "body", "-dedupe", "-split", "none", folder(t))
+	got := callPrepare("-out", dir, "-text-field", "body", "-dedupe", "-split", "none", mixedFolder(t))
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, regexp.MustCompile(`(?s)train +3 +23 +20\n.*`+
 		`0\.87 bytes a token \(bytes, 257 ids\); longest document: a\.txt, 11 tokens\n`+
@@ -56,15 +56,15 @@ func TestSummary(t *testing.T) {
 	assert.EqualValues(t, 1, meta.Duplicates)
 }
 
-// TestFlags: each changes what is written.
-func TestFlags(t *testing.T) {
+// TestPrepareFlags: each changes what is written.
+func TestPrepareFlags(t *testing.T) {
 	in := t.TempDir()
 	for i := range 40 {
 		require.NoError(t, os.WriteFile(filepath.Join(in, fmt.Sprintf("%02d.txt", i)), []byte(fmt.Sprintf("document %d of all", i/2)), 0o600))
 	}
 	with := func(args ...string) data.Prepared {
 		dir := filepath.Join(t.TempDir(), "shards")
-		got := clitest.Call(Command(), append([]string{"-out", dir, in}, args...)...)
+		got := callPrepare(append([]string{"-out", dir, in}, args...)...)
 		require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 		meta, err := data.ReadPrepared(dir)
 		require.NoError(t, err)
@@ -82,8 +82,8 @@ func TestFlags(t *testing.T) {
 	assert.Equal(t, plain, with("-threads", "1", "-save-every", "1ns"))
 }
 
-// TestSample: of more text than -sample, a tokenizer sees a part.
-func TestSample(t *testing.T) {
+// TestPrepareSample: of more text than -sample, a tokenizer sees a part.
+func TestPrepareSample(t *testing.T) {
 	in := t.TempDir()
 	random := rand.New(rand.NewPCG(1, 2))
 	var lines strings.Builder
@@ -94,7 +94,7 @@ func TestSample(t *testing.T) {
 	var digests []string
 	for _, sample := range []string{"1", "256"} {
 		dir := filepath.Join(t.TempDir(), "shards")
-		got := clitest.Call(Command(), "-out", dir, "-tokenizer", "train:300", "-sample", sample, in)
+		got := callPrepare("-out", dir, "-tokenizer", "train:300", "-sample", sample, in)
 		require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 		meta, err := data.ReadPrepared(dir)
 		require.NoError(t, err)
@@ -103,37 +103,36 @@ func TestSample(t *testing.T) {
 	}
 }
 
-func TestWrongCalls(t *testing.T) {
-	in, dir := folder(t), t.TempDir()
-	call := func(args ...string) clitest.Outcome { return clitest.Call(Command(), args...) }
-	call().Refused(t, "want files, folders, globs, or goroot, as in prepare -out corpora/go goroot, got none")
-	call(in).Refused(t, "-out: want the folder to write, got nothing")
-	call("-out", dir, filepath.Join(in, "none")).Refused(t, "none: no such file or folder")
-	call("-out", dir, "-tokenizer", "train:x", in).Refused(t, `want train:N with N from 257`)
-	call("-out", dir, "-tokenizer", filepath.Join(in, "none.json"), in).Refused(t, "none.json: no such file or directory")
-	call("-out", dir, "-split", "tail", in).Refused(t, "want hash, hash/N or none to prepare text")
+func TestPrepareRefuses(t *testing.T) {
+	in, dir := mixedFolder(t), t.TempDir()
+	callPrepare().Refused(t, "want files, folders, globs, or goroot, as in prepare -out corpora/go goroot, got none")
+	callPrepare(in).Refused(t, "-out: want the folder to write, got nothing")
+	callPrepare("-out", dir, filepath.Join(in, "none")).Refused(t, "none: no such file or folder")
+	callPrepare("-out", dir, "-tokenizer", "train:x", in).Refused(t, `want train:N with N from 257`)
+	callPrepare("-out", dir, "-tokenizer", filepath.Join(in, "none.json"), in).Refused(t, "none.json: no such file or directory")
+	callPrepare("-out", dir, "-split", "tail", in).Refused(t, "want hash, hash/N or none to prepare text")
 	bad := filepath.Join(in, "tokenizer.json")
 	require.NoError(t, os.WriteFile(bad, []byte(`{"model":{"type":"Unigram"}}`), 0o600))
-	call("-out", dir, "-tokenizer", bad, in).Refused(t, "tokenizer.json: ")
-	got := call("-out", dir, in)
+	callPrepare("-out", dir, "-tokenizer", bad, in).Refused(t, "tokenizer.json: ")
+	got := callPrepare("-out", dir, in)
 	assert.Equal(t, commandline.ExitRun, got.Code)
 	assert.Equal(t, 1, strings.Count(got.Stderr, "error: "))
 	assert.Contains(t, got.Stderr, `c.jsonl.gz:1: want the text in field "text", got an object with the fields [body]: name it in data.text_field, or by -text-field`)
 
 	unlock, err := checkpoint.Lock(dir)
 	require.NoError(t, err)
-	got = call("-out", dir, "-text-field", "body", in)
+	got = callPrepare("-out", dir, "-text-field", "body", in)
 	assert.Contains(t, got.Stderr, dir+": in use by process ")
 	require.NoError(t, unlock())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	got = clitest.CallWith(ctx, Command(), "-out", dir, "-text-field", "body", in)
-	assert.Contains(t, got.Stderr, "error: prepare: interrupted")
+	got = callWith(ctx, "prepare", "-out", dir, "-text-field", "body", in)
+	assert.Contains(t, got.Stderr, "error: ours prepare: interrupted")
 }
 
-// TestKilled kills prepare with SIGKILL at random moments and makes the same call again: the same
-// bytes.
-func TestKilled(t *testing.T) {
+// TestPrepareKilled kills prepare with SIGKILL at random moments and makes the same call again: the
+// same bytes.
+func TestPrepareKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
@@ -153,7 +152,7 @@ func TestKilled(t *testing.T) {
 	out, err := clitest.Program(t, "prepare", args("whole")...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	length := time.Since(began)
-	want := content(t, filepath.Join(dir, "whole"))
+	want := visibleFiles(t, filepath.Join(dir, "whole"))
 	require.Greater(t, len(want), 8)
 	rounds := 1
 	if longtest.Enabled() {
@@ -175,12 +174,12 @@ func TestKilled(t *testing.T) {
 			out, err := clitest.Program(t, "prepare", args(name)...).CombinedOutput()
 			require.NoError(t, err, string(out))
 		}
-		require.Equal(t, want, content(t, filepath.Join(dir, name)))
+		require.Equal(t, want, visibleFiles(t, filepath.Join(dir, name)))
 	}
 }
 
-// content holds the files of a folder whose names do not begin with a dot.
-func content(t *testing.T, dir string) map[string]string {
+// visibleFiles holds the files of a folder whose names do not begin with a dot.
+func visibleFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "[^.]*"))
 	require.NoError(t, err)
