@@ -53,7 +53,7 @@ func examples() map[string][]string {
 			"cli/analyze/analyze_test.go",
 			"cli/analyze/flags_test.go",
 			"cli/bench/zoo_test.go",
-			"cli/experiment/committed_test.go",
+			"cli/experiment_committed_test.go",
 			"runconfig/canonical_test.go",
 			"runconfig/keys_test.go",
 			"runconfig/text_test.go",

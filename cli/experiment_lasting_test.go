@@ -1,4 +1,4 @@
-package experiment
+package cli
 
 import (
 	"encoding/json"
@@ -37,12 +37,12 @@ func (o overSteps) at(result string, step int, curve string) (most float64) {
 // TestLastingPage: docs/lasting.md shows what the analyses of studies/lasting-muon-32 found.
 func TestLastingPage(t *testing.T) {
 	read := func(name string) (o overSteps) {
-		text, err := os.ReadFile("../../studies/lasting-muon-32/why/" + name + ".json")
+		text, err := os.ReadFile("../studies/lasting-muon-32/why/" + name + ".json")
 		require.NoError(t, err)
 		require.NoError(t, json.Unmarshal(text, &o))
 		return o
 	}
-	page, err := os.ReadFile("../../docs/lasting.md")
+	page, err := os.ReadFile("../docs/lasting.md")
 	require.NoError(t, err)
 	memory, rows := read("rmt-memory"), 0
 	for line := range strings.Lines(string(page)) {

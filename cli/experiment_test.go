@@ -1,4 +1,4 @@
-package experiment
+package cli
 
 import (
 	"encoding/json"
@@ -15,22 +15,16 @@ import (
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/internal/commandline/clitest"
 	"github.com/residua-go/residua/internal/experimenttest"
-	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 )
 
-func TestMain(m *testing.M) {
-	clitest.Serve(func(_ string, args []string) int {
-		return commandline.Main(Command(models.Standard()), args, os.Stdout, os.Stderr)
-	})
-	longtest.Main(m)
+// callExperiment calls experiment.
+func callExperiment(args ...string) clitest.Outcome {
+	return call(append([]string{"experiment"}, args...)...)
 }
 
-// run calls the command.
-func run(args ...string) clitest.Outcome { return clitest.Call(Command(models.Standard()), args...) }
-
-// write writes an experiment of three variants, and returns its file.
-func write(t *testing.T, steps string) string {
+// writeExperiment writes an experiment of three variants, and returns its file.
+func writeExperiment(t *testing.T, steps string) string {
 	dir := t.TempDir()
 	base := experimenttest.Config(t, dir, "base", experimenttest.Vector)
 	var sets []string
@@ -43,45 +37,45 @@ func write(t *testing.T, steps string) string {
 	return file
 }
 
-// read is a file of an experiment's folder.
-func read(t *testing.T, file, name string) string {
+// experimentFile is a file of an experiment's folder.
+func experimentFile(t *testing.T, file, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(strings.TrimSuffix(file, ".yaml"), name))
 	require.NoError(t, err)
 	return string(text)
 }
 
-// TestPlanTrainReport: -plan trains nothing; the call trains and reports; -report makes the same
-// files of the log alone.
-func TestPlanTrainReport(t *testing.T) {
-	file := write(t, "4")
-	got := run("-plan", "-jobs", "2", file)
+// TestExperimentPlanTrainReport: -plan trains nothing; the call trains and reports; -report makes
+// the same files of the log alone.
+func TestExperimentPlanTrainReport(t *testing.T) {
+	file := writeExperiment(t, "4")
+	got := callExperiment("-plan", "-jobs", "2", file)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, `\na-seed0 +0 of 1 .* 64 +4 [^\n]*\nb-seed0 .* train.lr=1e-3\n`, got.Stdout)
 	assert.Contains(t, got.Stdout, "3 of 3 runs are to be trained")
 	assert.NoDirExists(t, strings.TrimSuffix(file, ".yaml"))
-	run("-report", file).Refused(t, "want complete runs of tiny in log.jsonl, besides those that look for rates, got none")
+	callExperiment("-report", file).Refused(t, "want complete runs of tiny in log.jsonl, besides those that look for rates, got none")
 
-	got = run("-jobs", "2", file)
+	got = callExperiment("-jobs", "2", file)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.Contains(t, got.Stdout, "\nb ")
 	assert.Contains(t, got.Stderr, "note: 3/3 ")
-	page, picture := read(t, file, "report.md"), read(t, file, "report.svg")
-	assert.Contains(t, page, "Made of log.jsonl by `experiment -report "+filepath.ToSlash(file)+"`")
+	page, picture := experimentFile(t, file, "report.md"), experimentFile(t, file, "report.svg")
+	assert.Contains(t, page, "Made of log.jsonl by `ours experiment -report "+filepath.ToSlash(file)+"`")
 
 	folder := strings.TrimSuffix(file, ".yaml")
 	for _, name := range []string{"runs", "report.md", "report.svg"} {
 		require.NoError(t, os.RemoveAll(filepath.Join(folder, name)))
 	}
-	again := run("-report", file)
+	again := callExperiment("-report", file)
 	require.Equal(t, commandline.ExitOK, again.Code, again.Stderr)
 	assert.Equal(t, got.Stdout, again.Stdout)
-	assert.Equal(t, []string{page, picture}, []string{read(t, file, "report.md"), read(t, file, "report.svg")})
+	assert.Equal(t, []string{page, picture}, []string{experimentFile(t, file, "report.md"), experimentFile(t, file, "report.svg")})
 
 	var report experiment.Report
-	require.NoError(t, json.Unmarshal([]byte(run("-report", "-json", file).Stdout), &report))
+	require.NoError(t, json.Unmarshal([]byte(callExperiment("-report", "-json", file).Stdout), &report))
 	assert.Equal(t, []int{3, 3}, []int{report.Runs, report.Done})
-	assert.Contains(t, run("-plan", file).Stdout, "0 of 3 runs are to be trained")
+	assert.Contains(t, callExperiment("-plan", file).Stdout, "0 of 3 runs are to be trained")
 }
 
 // TestAKilledExperimentGoesOn: after kill -9 it makes the runs that are not in the log, the
@@ -90,8 +84,8 @@ func TestAKilledExperimentGoesOn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains in processes of their own")
 	}
-	whole, killed := write(t, "100"), write(t, "100")
-	require.Equal(t, commandline.ExitOK, run("-jobs", "1", whole).Code)
+	whole, killed := writeExperiment(t, "100"), writeExperiment(t, "100")
+	require.Equal(t, commandline.ExitOK, callExperiment("-jobs", "1", whole).Code)
 	log := filepath.Join(strings.TrimSuffix(killed, ".yaml"), "log.jsonl")
 	c := clitest.Program(t, "experiment", "-jobs", "1", killed)
 	require.NoError(t, c.Start())
@@ -99,19 +93,19 @@ func TestAKilledExperimentGoesOn(t *testing.T) {
 	time.Sleep(20 * time.Millisecond) // into the next run
 	require.NoError(t, c.Process.Kill())
 	require.Error(t, c.Wait())
-	before := read(t, killed, "log.jsonl")
+	before := experimentFile(t, killed, "log.jsonl")
 
-	got := run("-jobs", "1", killed)
+	got := callExperiment("-jobs", "1", killed)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.NotContains(t, got.Stderr, "/3 a-seed0:", "the first run is not made again")
-	assert.Contains(t, read(t, killed, "log.jsonl"), strings.TrimSpace(strings.Split(before, "\n")[0]), "its line stays")
-	assert.Equal(t, losses(t, whole), losses(t, killed))
+	assert.Contains(t, experimentFile(t, killed, "log.jsonl"), strings.TrimSpace(strings.Split(before, "\n")[0]), "its line stays")
+	assert.Equal(t, lossesOf(t, whole), lossesOf(t, killed))
 }
 
-// losses reads an experiment's log.
-func losses(t *testing.T, file string) map[string]float64 {
+// lossesOf reads an experiment's log.
+func lossesOf(t *testing.T, file string) map[string]float64 {
 	all := map[string]float64{}
-	for line := range strings.Lines(read(t, file, "log.jsonl")) {
+	for line := range strings.Lines(experimentFile(t, file, "log.jsonl")) {
 		var r experiment.Record
 		require.NoError(t, json.Unmarshal([]byte(line), &r))
 		all[r.Run] = float64(r.Loss)
@@ -123,10 +117,10 @@ func losses(t *testing.T, file string) map[string]float64 {
 // lineFeeds is a text as it was committed, wherever it was checked out.
 func lineFeeds(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-func TestThePageOfKeysIsUpToDate(t *testing.T) {
-	committed, err := os.ReadFile("../../docs/experiment-config.md")
+func TestThePageOfExperimentKeysIsUpToDate(t *testing.T) {
+	committed, err := os.ReadFile("../docs/experiment-config.md")
 	require.NoError(t, err)
-	got := run("-keys", "-markdown")
+	got := callExperiment("-keys", "-markdown")
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	require.Equal(t, got.Stdout, lineFeeds(string(committed)), "make it again: residua experiment -keys -markdown >docs/experiment-config.md")
 	keys, err := experiment.Keys(experiment.Kinds(models.Standard()))
@@ -134,11 +128,11 @@ func TestThePageOfKeysIsUpToDate(t *testing.T) {
 	for _, k := range keys {
 		assert.True(t, k.Help != "" || k.Name == "experiment.kind", "%s: want help", k.Name)
 	}
-	assert.Contains(t, run("-keys").Stdout, "experiment.ranges")
+	assert.Contains(t, callExperiment("-keys").Stdout, "experiment.ranges")
 }
 
-func TestRefuses(t *testing.T) {
-	file := write(t, "4")
+func TestExperimentRefuses(t *testing.T) {
+	file := writeExperiment(t, "4")
 	for _, c := range []struct {
 		args []string
 		want string
@@ -151,6 +145,6 @@ func TestRefuses(t *testing.T) {
 		{[]string{"-stop-after", "-1s", file}, "-stop-after: want >= 0, got "},
 		{[]string{file + "x"}, "want the YAML file of an experiment"},
 	} {
-		run(c.args...).Refused(t, c.want)
+		callExperiment(c.args...).Refused(t, c.want)
 	}
 }

@@ -1,4 +1,4 @@
-package experiment
+package cli
 
 import (
 	"os"
@@ -19,7 +19,7 @@ import (
 // TestCommittedExperiments: each config of studies/ can be planned, its log is whole, and its
 // report is made of that log, bit for bit. Without long tests it looks at one log of each kind.
 func TestCommittedExperiments(t *testing.T) {
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("..")
 	require.NoError(t, err)
 	t.Chdir(root)
 	files, err := filepath.Glob("studies/*.yaml")
@@ -123,7 +123,7 @@ func fileText(t *testing.T, name string) string {
 // Unless all tests run, it looks at one experiment of each kind.
 func TestEditedConfigsChangeNoExperiment(t *testing.T) {
 	longtest.Skip(t)
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("..")
 	require.NoError(t, err)
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"pilot", "pilot-transformer", "quickstart", "quickstart-transformer", "mhc"} {
