@@ -1,6 +1,6 @@
 //go:build !windows
 
-package generate
+package cli
 
 import (
 	"os"
@@ -56,7 +56,7 @@ func TestGenerateOnATerminal(t *testing.T) {
 	terminal.Type("\x03")
 	code, screen = terminal.Wait()
 	assert.Equal(t, commandline.ExitRun, code)
-	assert.Regexp(t, `(?m)^note: \d+ tokens in .*\nerror: generate: interrupted$`, screen)
+	assert.Regexp(t, `(?m)^note: \d+ tokens in .*\nerror: \S+ generate: interrupted$`, screen)
 
 	got, err := clitest.Program(t, "generate", args...).CombinedOutput()
 	require.NoError(t, err)

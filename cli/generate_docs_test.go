@@ -1,6 +1,6 @@
 //go:build !windows
 
-package generate
+package cli
 
 import (
 	"os"
@@ -16,11 +16,11 @@ import (
 	"github.com/residua-go/residua/internal/commandline/clitest"
 )
 
-// TestDocs runs each block of commands of docs/generate.md in a shell, whose go is the
+// TestGenerateDocs runs each block of commands of docs/generate.md in a shell, whose go is the
 // test's program, and compares what it writes with the block of output after it, where there
 // is one, numbers up to their last digit: processors round in ways of their own.
-func TestDocs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/generate.md")
+func TestGenerateDocs(t *testing.T) {
+	page, err := os.ReadFile("../docs/generate.md")
 	require.NoError(t, err)
 	bin := t.TempDir()
 	program := clitest.Program(t, "generate")
@@ -31,7 +31,7 @@ func TestDocs(t *testing.T) {
 	for _, block := range blocks {
 		commands, want := block[1], block[2]
 		shell := exec.Command("bash", "-e", "-c", strings.ReplaceAll(commands, "/tmp/", bin+"/"))
-		shell.Dir = "../.."
+		shell.Dir = ".."
 		shell.Env = append(program.Env, "PATH="+bin+":"+os.Getenv("PATH"))
 		var errors strings.Builder
 		shell.Stderr = &errors
@@ -44,11 +44,11 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestDocsShowTheExample: the page shows the Go code of the tested example.
-func TestDocsShowTheExample(t *testing.T) {
-	page, err := os.ReadFile("../../docs/generate.md")
+// TestGenerateDocsShowTheExample: the page shows the Go code of the tested example.
+func TestGenerateDocsShowTheExample(t *testing.T) {
+	page, err := os.ReadFile("../docs/generate.md")
 	require.NoError(t, err)
-	example, err := os.ReadFile("../../pretrained/example_generate_test.go")
+	example, err := os.ReadFile("../pretrained/example_generate_test.go")
 	require.NoError(t, err)
 	_, code, _ := strings.Cut(string(page), "```go\n")
 	code, _, found := strings.Cut(code, "```")

@@ -1,4 +1,4 @@
-package generate
+package cli
 
 import (
 	"bytes"
@@ -13,13 +13,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/cli/generate"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/internal/commandline/clitest"
 	"github.com/residua-go/residua/models"
 )
 
 // silentGenerate is the command with nothing on its standard input.
-func silentGenerate() commandline.Command { return Command(models.Standard(), strings.NewReader("")) }
+func silentGenerate() commandline.Command {
+	return generate.Command(models.Standard(), strings.NewReader(""))
+}
 
 // generated runs the command and returns what it wrote.
 func generated(t *testing.T, args ...string) string {
@@ -63,10 +66,11 @@ func TestGenerateSaysWhatItLeftOut(t *testing.T) {
 	t.Fatal("no document ended")
 }
 
-// gpt2HF is a model without a tokenizer, noTokenizer what is said of it.
+// gpt2HF is another program's checkpoint, of 2 layers of 3 heads, 113 ids, no tokenizer;
+// noTokenizer is what is said of it.
 const (
-	gpt2HF      = "../../testdata/reference/gpt2-hf"
-	noTokenizer = "warning: ../../testdata/reference/gpt2-hf/config.json: no tokenizer.json next to it, and no tokenizer here has its vocabulary of 113 ids: text cannot be encoded, want token ids as prompt\n"
+	gpt2HF      = "../testdata/reference/gpt2-hf"
+	noTokenizer = "warning: ../testdata/reference/gpt2-hf/config.json: no tokenizer.json next to it, and no tokenizer here has its vocabulary of 113 ids: text cannot be encoded, want token ids as prompt\n"
 )
 
 func TestGenerateRefuses(t *testing.T) {
@@ -82,7 +86,7 @@ func TestGenerateRefuses(t *testing.T) {
 		{"empty checkpoint", []string{"-checkpoint", ""}, "-checkpoint: want a value, got an empty one"},
 		{"missing", []string{"-checkpoint", filepath.Join(run.Dir, "none")}, "none, which does not exist"},
 		{"damaged", []string{"-checkpoint", clitest.Damage(t, run.Model)}, "damaged"},
-		{"foreign", []string{"-checkpoint", filepath.Join("..", "..", "testdata", "reference", "gpt2-hf", "model.safetensors")}, "another program's file"},
+		{"foreign", []string{"-checkpoint", filepath.Join("..", "testdata", "reference", "gpt2-hf", "model.safetensors")}, "another program's file"},
 		{"temperature", []string{"-temperature", "-0.5"}, "-temperature: want >= 0 (0: always the likeliest token), got -0.5"},
 		{"temperature, not a number", []string{"-temperature", "NaN"}, `-temperature: want a number, got "NaN"`},
 		{"infinite temperature", []string{"-temperature", "inf"}, `-temperature: want a number, got "inf"`},

@@ -1,4 +1,4 @@
-package generate
+package cli
 
 import (
 	"encoding/json"
@@ -17,11 +17,33 @@ import (
 	"github.com/residua-go/residua/internal/commandline/clitest"
 )
 
+// sampleObject is a sample in the output of generate -json.
+type sampleObject struct {
+	Sample          int           `json:"sample"`
+	Seed            uint64        `json:"seed"`
+	Prompt          *string       `json:"prompt"`
+	PromptIDs       []int32       `json:"prompt_ids"`
+	Text            *string       `json:"text"`
+	IDs             []int32       `json:"ids"`
+	Tokens          int           `json:"tokens"`
+	FinishReason    string        `json:"finish_reason"`
+	TokensPerSecond float64       `json:"tokens_per_s"`
+	LogProbs        []tokenObject `json:"logprobs"`
+}
+
+// tokenObject is a token there, with -logprobs.
+type tokenObject struct {
+	ID      int32         `json:"id"`
+	Token   string        `json:"token"`
+	LogProb float64       `json:"logprob"`
+	Top     []tokenObject `json:"top"`
+}
+
 // objects runs the command with -json.
-func objects(t *testing.T, args ...string) []object {
-	var all []object
+func objects(t *testing.T, args ...string) []sampleObject {
+	var all []sampleObject
 	for _, line := range strings.Split(strings.TrimSpace(generated(t, append(args, "-json")...)), "\n") {
-		var o object
+		var o sampleObject
 		decoder := json.NewDecoder(strings.NewReader(line))
 		decoder.DisallowUnknownFields()
 		require.NoError(t, decoder.Decode(&o), line)
@@ -30,9 +52,9 @@ func objects(t *testing.T, args ...string) []object {
 	return all
 }
 
-// TestSamples: the first of several equals the sample of the seed alone, and each the sample of the
-// seed which is told with it.
-func TestSamples(t *testing.T) {
+// TestGenerateSamples: the first of several equals the sample of the seed alone, and each the
+// sample of the seed which is told with it.
+func TestGenerateSamples(t *testing.T) {
 	run := clitest.Train(t)
 	args := []string{"-checkpoint", run.Dir, "-prompt", "line", "-tokens", "30", "-temperature", "1", "-seed", "4"}
 	alone := generated(t, args...)
@@ -57,7 +79,7 @@ func TestSamples(t *testing.T) {
 	assert.Equal(t, "note: at temperature 0 all samples are the same\n", got.Stderr)
 }
 
-func TestJSON(t *testing.T) {
+func TestGenerateJSON(t *testing.T) {
 	run := clitest.Train(t)
 	args := []string{"-checkpoint", run.Dir, "-prompt", "dé <", "-tokens", "40", "-temperature", "1", "-seed", "2"}
 	o := objects(t, args...)[0]
@@ -94,8 +116,8 @@ func TestStopStrings(t *testing.T) {
 	assert.True(t, strings.HasPrefix(generated(t, append(args, "-stop", "line")...), "line"), "nor a stop string in the prompt")
 }
 
-// TestIDs: what -json tells of a text's ids gives the same continuation, as ids.
-func TestIDs(t *testing.T) {
+// TestGenerateIDs: what -json tells of a text's ids gives the same continuation, as ids.
+func TestGenerateIDs(t *testing.T) {
 	run := clitest.Train(t)
 	args := []string{"-checkpoint", run.Dir, "-tokens", "12", "-temperature", "1"}
 	o := objects(t, append(args, "-prompt", "line")...)[0]
@@ -135,8 +157,8 @@ func TestTextsThatAreNotStreamed(t *testing.T) {
 	assert.Equal(t, generated(t, args...), generated(t, append(args, "-stream=false")...))
 }
 
-// TestPrompts: each line gets the text that it gets alone.
-func TestPrompts(t *testing.T) {
+// TestGeneratePrompts: each line gets the text that it gets alone.
+func TestGeneratePrompts(t *testing.T) {
 	run := clitest.Train(t)
 	write := func(name, content string) string {
 		path := filepath.Join(t.TempDir(), name)

@@ -1,4 +1,4 @@
-package generate
+package cli
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/cli/generate"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/internal/commandline/clitest"
 	"github.com/residua-go/residua/models"
@@ -30,16 +31,16 @@ func TestPromptFromAFileOrStandardInput(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(content), 0o644))
 		assert.Equal(t, want, generated(t, append(args, "-prompt-file", file)...))
 		ok := clitest.Outcome{Stdout: want}
-		assert.Equal(t, ok, clitest.Call(Command(models.Standard(), strings.NewReader(content)), args...), "%q", content)
-		assert.Equal(t, ok, clitest.Call(Command(models.Standard(), strings.NewReader(content)), append(args, "-prompt-file", "-")...))
+		assert.Equal(t, ok, clitest.Call(generate.Command(models.Standard(), strings.NewReader(content)), args...), "%q", content)
+		assert.Equal(t, ok, clitest.Call(generate.Command(models.Standard(), strings.NewReader(content)), append(args, "-prompt-file", "-")...))
 	}
 	two := generated(t, append(args, "-prompt", "line 7\n", "-tokens", "0")...)
-	assert.Equal(t, two, clitest.Call(Command(models.Standard(), strings.NewReader("line 7\n\n")), append(args, "-tokens", "0")...).Stdout, "the first of two line breaks stays")
-	assert.Equal(t, want, clitest.Call(Command(models.Standard(), strings.NewReader("other")), append(args, "-prompt", "line 7\nsays")...).Stdout, "-prompt goes before standard input")
+	assert.Equal(t, two, clitest.Call(generate.Command(models.Standard(), strings.NewReader("line 7\n\n")), append(args, "-tokens", "0")...).Stdout, "the first of two line breaks stays")
+	assert.Equal(t, want, clitest.Call(generate.Command(models.Standard(), strings.NewReader("other")), append(args, "-prompt", "line 7\nsays")...).Stdout, "-prompt goes before standard input")
 }
 
-// TestSpecial: the name of BOS in a prompt is text and, with -special, BOS.
-func TestSpecial(t *testing.T) {
+// TestGenerateSpecial: the name of BOS in a prompt is text and, with -special, BOS.
+func TestGenerateSpecial(t *testing.T) {
 	run := clitest.Train(t)
 	args := []string{"-checkpoint", run.Dir, "-tokens", "0", "-json", "-prompt", "a<|endoftext|>"}
 	assert.Contains(t, generated(t, args...), `"prompt_ids":[256,97,60,124,`)
@@ -53,8 +54,8 @@ func (failingInput) Read([]byte) (int, error) { return 0, errors.New("input/outp
 
 func TestPromptThatCannotBeRead(t *testing.T) {
 	run := clitest.Train(t)
-	clitest.Call(Command(models.Standard(), failingInput{}), "-checkpoint", run.Dir).Refused(t, "standard input: input/output error")
-	clitest.Call(Command(models.Standard(), endlessInput{}), "-checkpoint", run.Dir).Refused(t, "standard input: want at most 4 MiB of text, got more")
+	clitest.Call(generate.Command(models.Standard(), failingInput{}), "-checkpoint", run.Dir).Refused(t, "standard input: input/output error")
+	clitest.Call(generate.Command(models.Standard(), endlessInput{}), "-checkpoint", run.Dir).Refused(t, "standard input: want at most 4 MiB of text, got more")
 }
 
 // endlessInput is a standard input without an end.
@@ -67,7 +68,7 @@ func (endlessInput) Read(p []byte) (int, error) { return len(p), nil }
 func TestInterruptWhileWaitingForAPrompt(t *testing.T) {
 	run := clitest.Train(t)
 	quiet, _ := io.Pipe()
-	generateInterrupted(t, Command(models.Standard(), quiet), "-checkpoint", run.Dir)
+	generateInterrupted(t, generate.Command(models.Standard(), quiet), "-checkpoint", run.Dir)
 }
 
 // generateInterrupted checks that a command which has been interrupted ends.

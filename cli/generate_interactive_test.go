@@ -1,6 +1,6 @@
 //go:build !windows
 
-package generate
+package cli
 
 import (
 	"strings"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/cli/generate"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/internal/commandline/clitest"
 	"github.com/residua-go/residua/models"
@@ -18,7 +19,7 @@ import (
 func TestInteractiveOfAPipe(t *testing.T) {
 	run := clitest.Train(t)
 	args := []string{"-checkpoint", run.Dir, "-tokens", "9", "-temperature", "1", "-seed", "3", "-window", "20"}
-	command := Command(models.Standard(), strings.NewReader("line 7\nmore than the window has room for\nline 7"))
+	command := generate.Command(models.Standard(), strings.NewReader("line 7\nmore than the window has room for\nline 7"))
 	got := clitest.Call(command, append(args, "-interactive")...)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	first := generated(t, append(args, "-prompt", "line 7")...)
