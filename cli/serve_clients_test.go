@@ -1,4 +1,4 @@
-package serve
+package cli
 
 import (
 	"encoding/json"
@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/internal/commandline/clitest"
 )
 
-// python is the interpreter that has a module: RESIDUA_PYTHON's, or that of the path.
-func python(t *testing.T, module string) string {
+// pythonWith is the interpreter that has a module: RESIDUA_PYTHON's, or that of the path.
+func pythonWith(t *testing.T, module string) string {
 	t.Helper()
 	program := os.Getenv("RESIDUA_PYTHON")
 	if program == "" {
@@ -28,9 +28,9 @@ func python(t *testing.T, module string) string {
 
 // TestOpenAIClient: OpenAI's own client finds what it expects.
 func TestOpenAIClient(t *testing.T) {
-	program := python(t, "openai")
+	program := pythonWith(t, "openai")
 	run := clitest.Train(t, "train.steps=60")
-	url, stop := start(t, "-checkpoint", run.Dir, "-name", "tiny", "-token", "secret", "-threads", "1")
+	url, stop := startServer(t, "-checkpoint", run.Dir, "-name", "tiny", "-token", "secret", "-threads", "1")
 	out, err := exec.Command(program, "testdata/openai_client.py", url, "tiny", "secret").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	t.Logf("%s", out)
@@ -38,8 +38,8 @@ func TestOpenAIClient(t *testing.T) {
 	assert.Zero(t, code, stderr)
 }
 
-// scores are the fixture's: what lm-eval says of three tasks.
-type scores struct {
+// evalScores are the fixture's: what lm-eval says of three tasks.
+type evalScores struct {
 	Source         string
 	Results        map[string]map[string]float64
 	LogLikelihoods map[string]json.RawMessage
@@ -51,15 +51,15 @@ func TestLMEval(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
-	program := python(t, "lm_eval")
-	const folder = "../../testdata/reference/eval"
-	url, _ := start(t, "-checkpoint", folder+"/model", "-slide")
+	program := pythonWith(t, "lm_eval")
+	const folder = "../testdata/reference/eval"
+	url, _ := startServer(t, "-checkpoint", folder+"/model", "-slide")
 	c := exec.Command(program, "testdata/lm_eval_client.py", url, "model", folder, "4")
 	var messages strings.Builder
 	c.Stderr = &messages
 	out, err := c.Output()
 	require.NoError(t, err, messages.String())
-	var got, want scores
+	var got, want evalScores
 	require.NoError(t, json.Unmarshal(out, &got), "%s", out)
 	expected, err := os.ReadFile(folder + "/expected.json")
 	require.NoError(t, err)
@@ -69,12 +69,12 @@ func TestLMEval(t *testing.T) {
 		for metric, value := range metrics {
 			assert.InEpsilon(t, value, got.Results[task][metric], 1e-6, "%s %s", task, metric)
 		}
-		assert.InEpsilonSlice(t, numbers(t, want.LogLikelihoods[task]), numbers(t, got.LogLikelihoods[task]), 1e-6, task)
+		assert.InEpsilonSlice(t, numbersIn(t, want.LogLikelihoods[task]), numbersIn(t, got.LogLikelihoods[task]), 1e-6, task)
 	}
 }
 
-// numbers are those in nested arrays, a truth being 1 or 2.
-func numbers(t *testing.T, text []byte) []float64 {
+// numbersIn are those in nested arrays, a truth being 1 or 2.
+func numbersIn(t *testing.T, text []byte) []float64 {
 	var v any
 	require.NoError(t, json.Unmarshal(text, &v))
 	var all []float64

@@ -1,4 +1,4 @@
-package serve
+package cli
 
 import (
 	"encoding/json"
@@ -25,8 +25,8 @@ import (
 	"github.com/residua-go/residua/serve/explore"
 )
 
-// fuzzed returns a server of a tiny model with its explorer.
-func fuzzed(f *testing.F) *serve.Server {
+// fuzzedServer returns a server of a tiny model with its explorer.
+func fuzzedServer(f *testing.F) *serve.Server {
 	c := modeltest.Small(models.Standard())[0].Config
 	c.Vocab, c.Seq, c.Layers = 257, 8, 1
 	spec, err := c.Resolve()
@@ -75,7 +75,7 @@ func FuzzCompletions(f *testing.F) {
 	} {
 		f.Add(body)
 	}
-	s := fuzzed(f)
+	s := fuzzedServer(f)
 	f.Fuzz(func(t *testing.T, body string) {
 		w := answered(t, s, "/v1/completions", body)
 		if strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream") {
@@ -94,7 +94,7 @@ func FuzzTokenize(f *testing.F) {
 	f.Add(`{"prompt": "func", "add_special_tokens": false}`, "/tokenize")
 	f.Add(`{"tokens": [102, 256, 110]}`, "/detokenize")
 	f.Add(`{"tokens": [-1, 1e9]}`, "/detokenize")
-	s := fuzzed(f)
+	s := fuzzedServer(f)
 	f.Fuzz(func(t *testing.T, body, path string) {
 		if path != "/tokenize" {
 			path = "/detokenize"
@@ -121,7 +121,7 @@ func FuzzExplorer(f *testing.F) {
 	f.Add(`{"ids": [1, 2], "position": 9}`, "/explorer/analyses/attribute")
 	f.Add(`{"ids": [1, 2], "tokens": 1, "changes": [{"name": "embedding.out", "op": "scale", "factor": 2}, {"name": "none", "op": "zero"}]}`, "/explorer/run")
 	f.Add(`{"seeds": 1000000, "ids": [1, 2, 3]}`, "/explorer/analyses/rotation")
-	s := fuzzed(f)
+	s := fuzzedServer(f)
 	f.Fuzz(func(t *testing.T, body, path string) {
 		if !strings.HasPrefix(path, "/explorer/") || strings.ContainsAny(path, " ?#%\\\x7f") || strings.ContainsFunc(path, func(r rune) bool { return r < 33 || r > 126 }) {
 			path = "/explorer/run"
@@ -134,7 +134,7 @@ func FuzzExplorer(f *testing.F) {
 // FuzzChatTemplate: a chat template, with any messages, gives a text or an error of one line, the
 // same each time, and ends in bounded time.
 func FuzzChatTemplate(f *testing.F) {
-	const folder = "../../generate/chat/testdata"
+	const folder = "../generate/chat/testdata"
 	for _, template := range []string{"chatml", "choice", "dated", "header", "inst", "plain", "turn"} {
 		text, err := os.ReadFile(filepath.Join(folder, template+".jinja"))
 		require.NoError(f, err)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package serve
+package cli
 
 import (
 	"bufio"
@@ -20,8 +20,8 @@ import (
 	"github.com/residua-go/residua/internal/commandline/clitest"
 )
 
-// TestSignals: a signal lets a stream that runs come to its end, and the process exits with 0.
-func TestSignals(t *testing.T) {
+// TestServeSignals: a signal lets a stream that runs come to its end, and the process exits with 0.
+func TestServeSignals(t *testing.T) {
 	run := clitest.Train(t)
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		c := clitest.Program(t, "serve", "-checkpoint", run.Dir, "-listen", "127.0.0.1:0", "-slide")
@@ -45,10 +45,10 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestSignalEndsWhateverRuns: a signal and -stop-time end a process with a long stream, a client
-// that reads nothing of its stream, a request that waits for the model, and a body that does not
-// come.
-func TestSignalEndsWhateverRuns(t *testing.T) {
+// TestServeSignalEndsWhateverRuns: a signal and -stop-time end a process with a long stream, a
+// client that reads nothing of its stream, a request that waits for the model, and a body that does
+// not come.
+func TestServeSignalEndsWhateverRuns(t *testing.T) {
 	run := clitest.Train(t)
 	c := clitest.Program(t, "serve", "-checkpoint", run.Dir, "-listen", "127.0.0.1:0", "-slide", "-rows", "1", "-stop-time", "200ms")
 	out, err := c.StdoutPipe()
@@ -86,9 +86,9 @@ func TestSignalEndsWhateverRuns(t *testing.T) {
 	}
 }
 
-// TestSignalEndsAnAnalysis: a signal and -stop-time end a process whose explorer has a million
+// TestServeSignalEndsAnAnalysis: a signal and -stop-time end a process whose explorer has a million
 // seeds to try.
-func TestSignalEndsAnAnalysis(t *testing.T) {
+func TestServeSignalEndsAnAnalysis(t *testing.T) {
 	run := clitest.Train(t)
 	c := clitest.Program(t, "serve", "-checkpoint", run.Dir, "-listen", "127.0.0.1:0", "-stop-time", "100ms")
 	out, err := c.StdoutPipe()

@@ -1,4 +1,4 @@
-package serve
+package cli
 
 import (
 	"encoding/json"
@@ -16,16 +16,16 @@ import (
 	"github.com/residua-go/residua/internal/commandline/clitest"
 )
 
-// TestDocs runs each call of docs/serve.md and compares the keys of its answer with those that
+// TestServeDocs runs each call of docs/serve.md and compares the keys of its answer with those that
 // stand there.
-func TestDocs(t *testing.T) {
+func TestServeDocs(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("wants curl")
 	}
-	page, err := os.ReadFile("../../docs/serve.md")
+	page, err := os.ReadFile("../docs/serve.md")
 	require.NoError(t, err)
 	run := clitest.Train(t, "train.steps=60")
-	url, _ := start(t, "-checkpoint", run.Dir, "-name", "quickstart")
+	url, _ := startServer(t, "-checkpoint", run.Dir, "-name", "quickstart")
 	blocks := regexp.MustCompile("(?s)```(\\w+)\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	calls := 0
 	for i, block := range blocks {

@@ -1,4 +1,4 @@
-package serve
+package cli
 
 import (
 	"bufio"
@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,31 +14,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/generate"
-	"github.com/residua-go/residua/generate/chat"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/internal/commandline/clitest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
 )
 
-func TestMain(m *testing.M) {
-	if slices.Equal(os.Args[1:], []string{chat.Word}) {
-		os.Exit(chat.Run(os.Stdin, os.Stdout))
-	}
-	clitest.Serve(func(_ string, args []string) int {
-		return commandline.Main(Command(models.Standard()), args, os.Stdout, os.Stderr)
-	})
-	os.Exit(m.Run())
-}
+// callServe calls serve.
+func callServe(args ...string) clitest.Outcome { return call(append([]string{"serve"}, args...)...) }
 
-// start runs the command until stop is called, which returns its exit code and messages.
-func start(t *testing.T, args ...string) (url string, stop func() (code int, stderr string)) {
+// startServer runs serve until stop is called, which returns its exit code and messages.
+func startServer(t *testing.T, args ...string) (url string, stop func() (code int, stderr string)) {
 	t.Helper()
-	return startAt(t, "127.0.0.1:0", args...)
+	return startServerAt(t, "127.0.0.1:0", args...)
 }
 
-// startAt runs the command at an address.
-func startAt(t *testing.T, listen string, args ...string) (url string, stop func() (code int, stderr string)) {
+// startServerAt runs it at an address.
+func startServerAt(t *testing.T, listen string, args ...string) (url string, stop func() (code int, stderr string)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
@@ -48,7 +38,8 @@ func startAt(t *testing.T, listen string, args ...string) (url string, stop func
 	var stderr strings.Builder
 	done := make(chan int, 1)
 	go func() {
-		code := commandline.Execute(ctx, Command(models.Standard()), append(args, "-listen", listen), commandline.Output{Stdout: write, Stderr: &stderr})
+		command, rest := suite(models.Standard(), "ours").Choose(append(append([]string{"serve"}, args...), "-listen", listen))
+		code := commandline.Execute(ctx, command, rest, commandline.Output{Stdout: write, Stderr: &stderr})
 		write.Close()
 		done <- code
 	}()
@@ -61,8 +52,8 @@ func startAt(t *testing.T, listen string, args ...string) (url string, stop func
 	return url, func() (int, string) { cancel(); code := <-done; return code, stderr.String() }
 }
 
-// complete returns the text of a completion that must succeed.
-func complete(t *testing.T, url, body string) string {
+// completion returns the text of a completion that must succeed.
+func completion(t *testing.T, url, body string) string {
 	t.Helper()
 	response, err := http.Post(url+"/v1/completions", "application/json", strings.NewReader(body))
 	require.NoError(t, err)
@@ -89,16 +80,16 @@ func TestServe(t *testing.T) {
 		require.NoError(t, err)
 		return text.String()
 	}
-	url, stop := start(t, "-checkpoint", run.Dir, "-threads", "1", "-name", "tiny")
+	url, stop := startServer(t, "-checkpoint", run.Dir, "-threads", "1", "-name", "tiny")
 	greedy := want(generate.Request{Prompt: "line 7 sa", Tokens: 12})
 	drawn := want(generate.Request{Prompt: "line", Tokens: 12, Temperature: 0.8, TopP: 0.9, Seed: 3})
 	var clients sync.WaitGroup
 	for i := range 64 {
 		clients.Go(func() {
 			if i%2 == 0 {
-				assert.Equal(t, greedy, complete(t, url, `{"model": "tiny", "prompt": "line 7 sa", "max_tokens": 12, "temperature": 0}`))
+				assert.Equal(t, greedy, completion(t, url, `{"model": "tiny", "prompt": "line 7 sa", "max_tokens": 12, "temperature": 0}`))
 			} else {
-				assert.Equal(t, drawn, complete(t, url, `{"prompt": "line", "max_tokens": 12, "temperature": 0.8, "top_p": 0.9, "seed": 3}`))
+				assert.Equal(t, drawn, completion(t, url, `{"prompt": "line", "max_tokens": 12, "temperature": 0.8, "top_p": 0.9, "seed": 3}`))
 			}
 		})
 	}
@@ -112,7 +103,7 @@ func TestServe(t *testing.T) {
 func TestServeSpecial(t *testing.T) {
 	run := clitest.Train(t)
 	for want, args := range map[string][]string{`{"count":17,`: nil, `{"count":5,"max_model_len":64,"tokens":[256,97,256,98,99]}`: {"-special"}} {
-		url, stop := start(t, append([]string{"-checkpoint", run.Dir, "-threads", "1"}, args...)...)
+		url, stop := startServer(t, append([]string{"-checkpoint", run.Dir, "-threads", "1"}, args...)...)
 		response, err := http.Post(url+"/tokenize", "application/json", strings.NewReader(`{"prompt": "a<|endoftext|>bc"}`))
 		require.NoError(t, err)
 		body, err := io.ReadAll(response.Body)
@@ -137,11 +128,11 @@ func TestServeSeveral(t *testing.T) {
 		want = append(want, text)
 	}
 	require.NotEqual(t, want[0], want[1])
-	url, stop := start(t, "-checkpoint", runs[0], "-checkpoint", runs[1], "-threads", "1", "-name", "first", "-name", "second")
+	url, stop := startServer(t, "-checkpoint", runs[0], "-checkpoint", runs[1], "-threads", "1", "-name", "first", "-name", "second")
 	ask := `{"prompt": "line 7 sa", "max_tokens": 12, "temperature": 3, "seed": 5`
-	assert.Equal(t, want[0], complete(t, url, ask+`}`))
-	assert.Equal(t, want[0], complete(t, url, ask+`, "model": "first"}`))
-	assert.Equal(t, want[1], complete(t, url, ask+`, "model": "second"}`))
+	assert.Equal(t, want[0], completion(t, url, ask+`}`))
+	assert.Equal(t, want[0], completion(t, url, ask+`, "model": "first"}`))
+	assert.Equal(t, want[1], completion(t, url, ask+`, "model": "second"}`))
 	var list struct{ Data []struct{ ID string } }
 	get := func(path string, into any) int {
 		response, err := http.Get(url + path)
@@ -172,8 +163,8 @@ func TestServeSeveral(t *testing.T) {
 
 func TestServeTakesATokenFromTheEnvironment(t *testing.T) {
 	run := clitest.Train(t)
-	t.Setenv(tokenVariable, "secret")
-	url, stop := start(t, "-checkpoint", run.Model)
+	t.Setenv("RESIDUA_TOKEN", "secret")
+	url, stop := startServer(t, "-checkpoint", run.Model)
 	response, err := http.Get(url + "/v1/models")
 	require.NoError(t, err)
 	response.Body.Close()
@@ -194,10 +185,10 @@ func TestServeTakesATokenFromTheEnvironment(t *testing.T) {
 // model is read, unless there is a token or -open says that everybody may ask.
 func TestServeAsksForATokenOffTheMachine(t *testing.T) {
 	call := func(args ...string) clitest.Outcome {
-		return clitest.Call(Command(models.Standard()), append(args, "-checkpoint", "no such model")...)
+		return callServe(append(args, "-checkpoint", "no such model")...)
 	}
 	const opened = "no such model" // the next error, of a call whose address is allowed
-	t.Setenv(tokenVariable, "")
+	t.Setenv("RESIDUA_TOKEN", "")
 	for _, listen := range []string{":0", "0.0.0.0:0", "[::]:0", "192.0.2.1:8080", "[::ffff:0.0.0.0]:0", "[2001:db8::1]:8080"} {
 		want := "-listen " + listen + ": want a loopback address such as 127.0.0.1:8080"
 		call("-listen", listen).Refused(t, want)
@@ -210,7 +201,7 @@ func TestServeAsksForATokenOffTheMachine(t *testing.T) {
 		call("-listen", listen).Refused(t, opened)
 	}
 	call("-listen", ":0", "-open", "-token", "secret").Refused(t, "-open: want no token with it")
-	t.Setenv(tokenVariable, "secret")
+	t.Setenv("RESIDUA_TOKEN", "secret")
 	call("-listen", ":0").Refused(t, opened)
 	call("-open").Refused(t, "-open: want no token with it")
 }
@@ -218,7 +209,7 @@ func TestServeAsksForATokenOffTheMachine(t *testing.T) {
 // TestServeOpen: with -open a server without a token listens on all addresses, and says so.
 func TestServeOpen(t *testing.T) {
 	run := clitest.Train(t)
-	url, stop := startAt(t, ":0", "-checkpoint", run.Dir, "-open")
+	url, stop := startServerAt(t, ":0", "-checkpoint", run.Dir, "-open")
 	response, err := http.Get("http://localhost" + url[strings.LastIndex(url, ":"):] + "/v1/models")
 	require.NoError(t, err)
 	response.Body.Close()
@@ -229,7 +220,7 @@ func TestServeOpen(t *testing.T) {
 
 func TestServeRefuses(t *testing.T) {
 	run := clitest.Train(t)
-	taken, _ := start(t, "-checkpoint", run.Dir)
+	taken, _ := startServer(t, "-checkpoint", run.Dir)
 	for _, c := range []struct {
 		want string
 		args []string
@@ -246,6 +237,6 @@ func TestServeRefuses(t *testing.T) {
 		{"-rows: want >= 1", []string{"-checkpoint", run.Dir, "-rows", "-1"}},
 		{"-window: want >= 1", []string{"-checkpoint", run.Dir, "-window", "-1"}},
 	} {
-		clitest.Call(Command(models.Standard()), c.args...).Refused(t, c.want)
+		callServe(c.args...).Refused(t, c.want)
 	}
 }
