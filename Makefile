@@ -3,7 +3,7 @@ GO ?= go
 COMMANDS := $(notdir $(patsubst %/,%,$(wildcard cmd/*/)))
 
 # Packages with tests of the device; their other tests are the same without the tag cuda.
-DEVICE_PACKAGES := ./graph ./graph/ops/... ./models ./eval ./trainer/learner ./trainer ./cli/train ./cli/bench ./experiment/bench
+DEVICE_PACKAGES := ./graph ./graph/ops/... ./models ./eval ./trainer/learner ./trainer ./cli/train ./cli ./experiment/bench
 
 .PHONY: help build test test-long bench kernels lint fmt generate cuda gpu-check cross clean
 

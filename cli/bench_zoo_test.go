@@ -1,4 +1,4 @@
-package bench
+package cli
 
 import (
 	"path/filepath"
@@ -12,13 +12,13 @@ import (
 
 func TestBenchZoo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "zoo.json")
-	got := execute("zoo", "-models", "quickstart-hyper-static,quickstart", "-shapes", "byte", "-batch", "1", "-seq", "8", "-steps", "2", "-rounds", "1", "-threads", "1", "-out", file)
+	got := callBench("zoo", "-models", "quickstart-hyper-static,quickstart", "-shapes", "byte", "-batch", "1", "-seq", "8", "-steps", "2", "-rounds", "1", "-threads", "1", "-out", file)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, `(?m)^quickstart-transformer +byte +1 x 8 +3\.28M +1\.000x +1\.000x +1\.000x +\d`, got.Stdout)
 	assert.Regexp(t, `(?m)^quickstart-hyper-static +byte +1 x 8 +3\.28M +\d+\.\d{3}x +1\.\d{3}x +1\.\d{3}x +\d`, got.Stdout)
 	assert.NotContains(t, got.Stdout, "of peak", "no model table")
 	assert.Contains(t, got.Stderr, "quickstart compared with quickstart-transformer at byte: round 1 of 1")
-	r := kept(t, file)
+	r := keptReport(t, file)
 	require.Len(t, r.Designs, 3)
 	for i, steps := range []int{4, 2, 2} { // the plain one took turns with both
 		row := r.Designs[i]
@@ -34,11 +34,11 @@ func TestBenchZoo(t *testing.T) {
 // TestBenchZooByMuon: each optimizer has a comparison of its own, and is named.
 func TestBenchZooByMuon(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "zoo.json")
-	got := execute("zoo", "-models", "quickstart", "-optim", "adamw,muon", "-shapes", "byte", "-batch", "1", "-seq", "8", "-steps", "1", "-rounds", "1", "-threads", "1", "-out", file)
+	got := callBench("zoo", "-models", "quickstart", "-optim", "adamw,muon", "-shapes", "byte", "-batch", "1", "-seq", "8", "-steps", "1", "-rounds", "1", "-threads", "1", "-out", file)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, `(?m)^quickstart by muon +byte +1 x 8 +2\.25M `, got.Stdout)
 	assert.Contains(t, got.Stderr, "quickstart compared with quickstart-transformer at byte by muon: round 1 of 1")
-	r := kept(t, file)
+	r := keptReport(t, file)
 	require.Len(t, r.Designs, 4)
 	for i, optimizer := range []string{"adamw", "adamw", "muon", "muon"} {
 		assert.Equal(t, optimizer, r.Designs[i].Optim)
@@ -54,6 +54,6 @@ func TestBenchZooRefuses(t *testing.T) {
 		"-steps: want >= 0, got -1":                                 {"zoo", "-steps", "-1"},
 		`-optim: unknown optimizer "sgd"; want some of adamw, muon`: {"zoo", "-optim", "sgd"},
 	} {
-		t.Run(want, func(t *testing.T) { execute(args...).Refused(t, want) })
+		t.Run(want, func(t *testing.T) { callBench(args...).Refused(t, want) })
 	}
 }

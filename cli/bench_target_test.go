@@ -1,6 +1,7 @@
-package bench
+package cli
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -8,19 +9,18 @@ import (
 
 	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/commandline"
 )
 
-func TestTargetOfFlags(t *testing.T) {
-	for given, want := range map[bench.Target]bench.Target{
-		{Device: graph.CPU}:                         {Device: graph.CPU},
-		{Device: graph.CPU, Precision: graph.FP32}:  {Device: graph.CPU},
-		{Device: graph.CPU, Precision: graph.BF16}:  {Device: graph.CPU, Precision: graph.BF16},
-		{Threads: 3, Device: graph.CUDA}:            {Threads: 3, Device: graph.CUDA, Precision: graph.TF32},
-		{Device: graph.CUDA, Precision: graph.BF16}: {Device: graph.CUDA, Precision: graph.BF16},
-	} {
-		got, err := target{Target: given}.options()
-		require.NoError(t, err)
-		assert.Equal(t, want, got.Target)
+func TestBenchTargetOfFlags(t *testing.T) {
+	for given, want := range map[graph.Precision]graph.Precision{graph.FP32: "", graph.BF16: graph.BF16} { // TestBench has the default
+		got := benchTiny("-models", "byte-transformer", "-threads", "2", "-precision", string(given), "-json")
+		require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
+		var r bench.Report
+		require.NoError(t, json.Unmarshal([]byte(got.Stdout), &r))
+		assert.Equal(t, want, r.Machine.Precision, given)
+		assert.Equal(t, 2, r.Machine.Threads)
+		assert.Empty(t, r.Machine.GPU)
 	}
 	for want, args := range map[string][]string{
 		`-device: want cpu, cuda or, of several GPUs, cuda:1, got "gpu"`: {"-device", "gpu"},
@@ -30,6 +30,6 @@ func TestTargetOfFlags(t *testing.T) {
 		"-peak: want >= 0, got -1":                                       {"-device", "cuda", "-peak", "-1"},
 		"unknown flag -device":                                           {"gemm", "-device", "cuda"},
 	} {
-		t.Run(want, func(t *testing.T) { execute(args...).Refused(t, want) })
+		t.Run(want, func(t *testing.T) { callBench(args...).Refused(t, want) })
 	}
 }

@@ -1,4 +1,4 @@
-package bench
+package cli
 
 import (
 	"bufio"
@@ -29,19 +29,10 @@ const fakeDevice = "RESIDUA_BENCH_FAKE_DEVICE"
 // fakeFailure, in the environment, is an argument with which the fake Python fails.
 const fakeFailure = "RESIDUA_BENCH_FAKE_FAILURE"
 
-// TestMain is also the children of the tests.
-func TestMain(m *testing.M) {
-	if bench.IsChild() {
-		os.Exit(bench.RunChild(models.Standard(), os.Stdin, os.Stdout))
-	}
-	if parameters, fake := os.LookupEnv(fakePython); fake && len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-test") {
-		os.Exit(playPython(parameters))
-	}
-	if err := prepareDevice(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(m.Run())
+// fakesPython tells whether the test program is to behave as a Python, and what it claims.
+func fakesPython() (parameters string, fakes bool) {
+	parameters, fakes = os.LookupEnv(fakePython)
+	return parameters, fakes && len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-test")
 }
 
 // playPython answers as the script does, with half a second a step or product.
@@ -71,32 +62,29 @@ func playPython(parameters string) int {
 	return 0
 }
 
-// execute runs the command in this process.
-func execute(args ...string) clitest.Outcome {
-	command, rest := Suite(models.Standard()).Choose(args)
-	return clitest.Call(command, rest...)
-}
+// callBench calls bench.
+func callBench(args ...string) clitest.Outcome { return call(append([]string{"bench"}, args...)...) }
 
-// tiny measures models on a batch of a few tokens.
-func tiny(args ...string) clitest.Outcome { return tinyOf("models", args...) }
+// benchTiny measures models on a batch of a few tokens.
+func benchTiny(args ...string) clitest.Outcome { return benchTinyOf("models", args...) }
 
-// tinyOf is a call of a command on a batch of a few tokens.
-func tinyOf(command string, args ...string) clitest.Outcome {
-	return execute(append([]string{command, "-models", "byte-rmt,byte-transformer", "-batch", "1", "-seq", "8", "-steps", "2", "-rounds", "1", "-threads", "1"}, args...)...)
+// benchTinyOf is a call of a command on a batch of a few tokens.
+func benchTinyOf(command string, args ...string) clitest.Outcome {
+	return callBench(append([]string{command, "-models", "byte-rmt,byte-transformer", "-batch", "1", "-seq", "8", "-steps", "2", "-rounds", "1", "-threads", "1"}, args...)...)
 }
 
 // TestBench: tables, file and picture have what was measured, and show shows it again.
 func TestBench(t *testing.T) {
 	file, picture, again := filepath.Join(t.TempDir(), "bench.json"), filepath.Join(t.TempDir(), "speed.svg"), filepath.Join(t.TempDir(), "again.svg")
-	got := tiny("-out", file, "-svg", picture)
+	got := benchTiny("-out", file, "-svg", picture)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, `^machine: 1 threads, peak \d+ GFLOPS`, got.Stdout)
 	assert.Regexp(t, `(?m)^byte-rmt +1 x 8 +2\.25M +\d`, got.Stdout)
 	assert.Regexp(t, `(?m)^byte-rmt +byte-transformer +\d`, got.Stdout)
 	assert.Contains(t, got.Stderr, "byte-rmt and byte-transformer: round 1 of 1")
-	checkReport(t, kept(t, file))
+	checkBenchReport(t, keptReport(t, file))
 
-	shown := execute("show", file, "-svg", again)
+	shown := callBench("show", file, "-svg", again)
 	require.Equal(t, commandline.ExitOK, shown.Code, shown.Stderr)
 	assert.Equal(t, got.Stdout, shown.Stdout)
 	assert.Empty(t, shown.Stderr, "nothing is measured")
@@ -109,12 +97,15 @@ func TestBench(t *testing.T) {
 
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	assert.Equal(t, string(text), execute("show", file, "-json").Stdout)
+	assert.Equal(t, string(text), callBench("show", file, "-json").Stdout)
 }
 
-// checkReport checks the numbers of the tiny call against one another.
-func checkReport(t *testing.T, r bench.Report) {
+// checkBenchReport checks the numbers of the tiny call against one another.
+func checkBenchReport(t *testing.T, r bench.Report) {
 	require.Len(t, r.Models, 2)
+	assert.Equal(t, 1, r.Machine.Threads)
+	assert.Empty(t, r.Machine.Precision, "float32")
+	assert.Empty(t, r.Machine.GPU)
 	for _, m := range r.Models {
 		assert.Equal(t, 2, m.Steps)
 		assert.Positive(t, m.StepSeconds)
@@ -131,9 +122,9 @@ func TestBenchComparedWithOthers(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	t.Setenv(fakePython, fmt.Sprint(oursParameters(t, "byte-rmt")))
-	args := []string{"-models", "byte-rmt", "-pytorch=" + self, "-script", "../../experiment/bench/pytorch.py", "-pytorch-modes", "eager,compile,compile-padded", "-json",
-		"-jax=" + self, "-jax-script", "../../experiment/bench/jax_xla.py"}
-	got := tiny(args...)
+	args := []string{"-models", "byte-rmt", "-pytorch=" + self, "-script", "../experiment/bench/pytorch.py", "-pytorch-modes", "eager,compile,compile-padded", "-json",
+		"-jax=" + self, "-jax-script", "../experiment/bench/jax_xla.py"}
+	got := benchTiny(args...)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	var r bench.Report
 	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &r))
@@ -164,25 +155,25 @@ func TestBenchRefuses(t *testing.T) {
 		`unknown command "gmem"; did you mean gemm?`:                        {"gmem"},
 		"-script: want the script that runs PyTorch":                        {"-pytorch", "-script", "nowhere.py"},
 		"-jax-script: want the script that runs JAX":                        {"-jax", "-jax-script", "nowhere.py"},
-		`-jax: want a Python with jax and optax, got "no-such-interpreter"`: {"-jax=no-such-interpreter", "-jax-script", "../../experiment/bench/jax_xla.py"},
-		`-pytorch: want a Python with torch, got "no-such-interpreter"`:     {"-pytorch=no-such-interpreter", "-script", "../../experiment/bench/pytorch.py"},
+		`-jax: want a Python with jax and optax, got "no-such-interpreter"`: {"-jax=no-such-interpreter", "-jax-script", "../experiment/bench/jax_xla.py"},
+		`-pytorch: want a Python with torch, got "no-such-interpreter"`:     {"-pytorch=no-such-interpreter", "-script", "../experiment/bench/pytorch.py"},
 		`-pytorch-modes: want one of eager, compile, compile-padded, eager-fp32, compile-fp32, got "jit"`: {"-pytorch", "-pytorch-modes", "jit"},
 		"unknown flag -steps": {"show", "x.json", "-steps", "3"},
 		"open nowhere.json":   {"show", "nowhere.json"},
-		"bench.go: want the JSON object that bench -out writes": {"show", "bench.go"},
-		"want a FILE that -out wrote, got nothing":              {"show"},
-		`want one FILE, got "b.json", too`:                      {"show", "a.json", "b.json"},
-		"unknown flag -pytroch; did you mean -pytorch?":         {"-pytroch"},
+		"cli.go: want the JSON object that bench -out writes": {"show", "cli.go"},
+		"want a FILE that -out wrote, got nothing":            {"show"},
+		`want one FILE, got "b.json", too`:                    {"show", "a.json", "b.json"},
+		"unknown flag -pytroch; did you mean -pytorch?":       {"-pytroch"},
 	} {
-		t.Run(want, func(t *testing.T) { execute(args...).Refused(t, want) })
+		t.Run(want, func(t *testing.T) { callBench(args...).Refused(t, want) })
 	}
 }
 
 func TestBenchHelp(t *testing.T) {
-	got := execute("-h")
+	got := callBench("-h")
 	assert.Equal(t, commandline.ExitOK, got.Code)
-	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  bench models\n"), got.Stdout)
-	assert.Contains(t, execute("models", "-h").Stdout, "(default "+strings.Join(bench.ModelNames(), ",")+")")
-	assert.Contains(t, execute("zoo", "-h").Stdout, "(default "+strings.Join(bench.ShapeNames(), ",")+")")
-	assert.Contains(t, execute("generate", "-h").Stdout, "(default "+bench.GPT2Name+")")
+	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  ours bench models\n"), got.Stdout)
+	assert.Contains(t, callBench("models", "-h").Stdout, "(default "+strings.Join(bench.ModelNames(), ",")+")")
+	assert.Contains(t, callBench("zoo", "-h").Stdout, "(default "+strings.Join(bench.ShapeNames(), ",")+")")
+	assert.Contains(t, callBench("generate", "-h").Stdout, "(default "+bench.GPT2Name+")")
 }

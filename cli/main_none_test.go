@@ -1,0 +1,5 @@
+//go:build !cuda
+
+package cli
+
+func prepareDevice() error { return nil }
