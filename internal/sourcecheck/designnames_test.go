@@ -50,8 +50,8 @@ func own(path, design string) bool {
 func examples() map[string][]string {
 	return map[string][]string{
 		"their commands and configs name a preset or a kind as a user would, any would do": {
-			"cli/analyze/analyze_test.go",
-			"cli/analyze/flags_test.go",
+			"cli/analyze_test.go",
+			"cli/analyze_flags_test.go",
 			"cli/bench_zoo_test.go",
 			"cli/experiment_committed_test.go",
 			"runconfig/canonical_test.go",

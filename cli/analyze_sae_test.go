@@ -1,4 +1,4 @@
-package analyze
+package cli
 
 import (
 	"encoding/json"
@@ -11,29 +11,27 @@ import (
 
 	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/internal/commandline"
-	"github.com/residua-go/residua/internal/commandline/clitest"
-	"github.com/residua-go/residua/models"
 )
 
 // TestSAE: the command trains an autoencoder of a model's stream, and features shows its features
 // in tables, JSON and a page; what the folder lacks is said.
 func TestSAE(t *testing.T) {
-	run, dir, page := trained(t, "matrix"), filepath.Join(t.TempDir(), "sae"), filepath.Join(t.TempDir(), "page")
-	got := clitest.Call(SAE(models.Standard()), "-checkpoint", run, "-sae", dir, "-features", "40", "-k", "4", "-batch", "16", "-rows", "12")
+	run, dir, page := trainedStream(t, "matrix"), filepath.Join(t.TempDir(), "sae"), filepath.Join(t.TempDir(), "page")
+	got := call("sae", "-checkpoint", run, "-sae", dir, "-features", "40", "-k", "4", "-batch", "16", "-rows", "12")
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.Contains(t, got.Stdout, "topk of blocks.1.feedforward.stream, over ")
 	assert.Regexp(t, `features +40\n`, got.Stdout)
 	args := []string{"features", "-checkpoint", run, "-sae", dir, "-rows", "4", "-top", "3"}
-	text := works(t, append(args, "-out", page)...)
+	text := analyzeWorks(t, append(args, "-out", page)...)
 	assert.Regexp(t, `feature +share of tokens +mean +drawer +where it is strongest`, text)
 	assert.Contains(t, text, "activations minus their mean")
 	html, err := os.ReadFile(filepath.Join(page, report.PageFile))
 	require.NoError(t, err)
 	assert.Contains(t, string(html), "Is a feature one drawer?")
-	assert.ElementsMatch(t, []string{"quality", "drawers", "features"}, checkDocument(t, "features", works(t, append(args, "-json")...)))
-	call("features", "-checkpoint", run, "-sae", t.TempDir()).Refused(t, "sae: want a folder with cfg.json")
-	clitest.Call(SAE(models.Standard()), "-checkpoint", run).Refused(t, "want a folder, got none")
-	clitest.Call(SAE(models.Standard()), "-over", run, "-sae", dir).Refused(t, "unknown flag -over: analysis: want one of attribute, ")
+	assert.ElementsMatch(t, []string{"quality", "drawers", "features"}, checkDocument(t, "features", analyzeWorks(t, append(args, "-json")...)))
+	callAnalyze("features", "-checkpoint", run, "-sae", t.TempDir()).Refused(t, "sae: want a folder with cfg.json")
+	call("sae", "-checkpoint", run).Refused(t, "want a folder, got none")
+	call("sae", "-over", run, "-sae", dir).Refused(t, "unknown flag -over: analysis: want one of attribute, ")
 	var cfg struct {
 		Metadata struct {
 			Model string `json:"model_name"`

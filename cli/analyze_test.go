@@ -1,4 +1,4 @@
-package analyze
+package cli
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/analysis/report"
+	"github.com/residua-go/residua/cli/analyze"
 	"github.com/residua-go/residua/internal/browsertest"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/internal/commandline/clitest"
@@ -27,28 +28,27 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// call runs analyze as its main does.
-func call(args ...string) clitest.Outcome {
-	command, rest := Suite(models.Standard()).Choose(args)
-	return clitest.Call(command, rest...)
+// callAnalyze calls analyze.
+func callAnalyze(args ...string) clitest.Outcome {
+	return call(append([]string{"analyze"}, args...)...)
 }
 
-// works runs analyze and wants it to succeed.
-func works(t *testing.T, args ...string) string {
+// analyzeWorks runs analyze and wants it to succeed.
+func analyzeWorks(t *testing.T, args ...string) string {
 	t.Helper()
-	got := call(args...)
+	got := callAnalyze(args...)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	return got.Stdout
 }
 
-// trained trains a tiny model of a stream and returns its run folder.
-func trained(t *testing.T, stream string) string {
+// trainedStream trains a tiny model of a stream and returns its run folder.
+func trainedStream(t *testing.T, stream string) string {
 	t.Helper()
-	return clitest.Train(t, append(sizes(stream), "train.steps=4", "train.eval_every=0", "train.checkpoint_every=4")...).Dir
+	return clitest.Train(t, append(tinySizes(stream), "train.steps=4", "train.eval_every=0", "train.checkpoint_every=4")...).Dir
 }
 
-// sizes are settings of a tiny model.
-func sizes(stream string) []string {
+// tinySizes are settings of a tiny model.
+func tinySizes(stream string) []string {
 	sets := []string{"model.layers=2"}
 	if stream == "matrix" {
 		return sets
@@ -61,20 +61,20 @@ func sizes(stream string) []string {
 	return sets
 }
 
-// mixes is a stream that mixes what was written.
-const mixes = "hyper"
+// mixingStream is a stream that mixes what was written.
+const mixingStream = "hyper"
 
-// quick are flags that make a command's work small.
-func quick(name string) []string {
+// quickFlags are flags that make a command's work small.
+func quickFlags(name string) []string {
 	return map[string][]string{
 		"rotation": {"-steps", "1", "-seeds", "1"}, "memory": {"-seeds", "2"}, "heads": {"-rows", "1", "-period", "4", "-prompt", "line 7"}, "basis": {"-controls", "1"}, "steer": {"-toward", "a b", "-away", "b", "-tokens", "4"}, "wiring": {"-fdr", "0.5"},
 	}[name]
 }
 
-// ofModels are the names of all commands that look at a model alone.
-func ofModels() []string {
+// analysesOfModels are the names of all commands that look at a model alone.
+func analysesOfModels() []string {
 	var names []string
-	for _, c := range Suite(models.Standard()).Commands {
+	for _, c := range analyze.Suite(models.Standard()).Commands {
 		if c.Name != "theory" && c.Name != "features" {
 			names = append(names, c.Name)
 		}
@@ -82,28 +82,28 @@ func ofModels() []string {
 	return names
 }
 
-// TestEveryCommandOnEveryKindOfStream: each either works or says which analyses the stream has.
-func TestEveryCommandOnEveryKindOfStream(t *testing.T) {
+// TestEveryAnalysisOnEveryKindOfStream: each either works or says which analyses the stream has.
+func TestEveryAnalysisOnEveryKindOfStream(t *testing.T) {
 	for _, stream := range []string{"matrix", "vector", "hyper", "dwlstm"} {
-		run := trained(t, stream)
-		for _, name := range ofModels() {
+		run := trainedStream(t, stream)
+		for _, name := range analysesOfModels() {
 			t.Run(stream+"/"+name, func(t *testing.T) {
 				longtest.Select(t, stream == "matrix" || stream == "dwlstm")
-				args := append([]string{name, "-checkpoint", run}, quick(name)...)
-				if !slices.Contains(supported(t, run), name) {
-					got := call(args...)
+				args := append([]string{name, "-checkpoint", run}, quickFlags(name)...)
+				if !slices.Contains(supportedAnalyses(t, run), name) {
+					got := callAnalyze(args...)
 					got.Refused(t, name+": want a stream ")
 					got.Refused(t, ", got the "+stream+" stream, which has attribute, lens, ")
 					return
 				}
-				checkDocument(t, name, works(t, append(args, "-json")...))
+				checkDocument(t, name, analyzeWorks(t, append(args, "-json")...))
 			})
 		}
 	}
 }
 
-// supported are the analyses that a run's model has.
-func supported(t *testing.T, run string) []string {
+// supportedAnalyses are the analyses that a run's model has.
+func supportedAnalyses(t *testing.T, run string) []string {
 	p, err := pretrained.Open(run)
 	require.NoError(t, err)
 	all, err := report.Analyses(p.Zoo)
@@ -115,30 +115,30 @@ func supported(t *testing.T, run string) []string {
 	return names
 }
 
-// TestEveryCommandDelivers: with -out the folder has a page, pictures and tables.
-func TestEveryCommandDelivers(t *testing.T) {
-	matrix, browser := trained(t, "matrix"), openBrowser(t)
-	for _, name := range ofModels() {
+// TestEveryAnalysisDelivers: with -out the folder has a page, pictures and tables.
+func TestEveryAnalysisDelivers(t *testing.T) {
+	matrix, browser := trainedStream(t, "matrix"), openBrowser(t)
+	for _, name := range analysesOfModels() {
 		t.Run(name, func(t *testing.T) {
 			run, about := matrix, ": matrix stream, dk=6 dv=8 rank=3, 2 layers of 3 heads"
-			if !slices.Contains(supported(t, run), name) {
-				run, about = trained(t, "hyper"), ": hyper stream, "
+			if !slices.Contains(supportedAnalyses(t, run), name) {
+				run, about = trainedStream(t, "hyper"), ": hyper stream, "
 			}
 			if name != "lens" && name != "mixing" {
 				longtest.Skip(t) // drawing all pictures takes seconds
 			}
 			dir := filepath.Join(t.TempDir(), "a", "b")
-			args := append([]string{name, "-checkpoint", run}, quick(name)...)
-			got := call(append(args, "-out", dir)...)
+			args := append([]string{name, "-checkpoint", run}, quickFlags(name)...)
+			got := callAnalyze(append(args, "-out", dir)...)
 			require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 			assert.NotContains(t, got.Stdout, "NaN")
 			assert.Contains(t, got.Stdout, about)
 			if name == "lens" {
-				assert.Equal(t, works(t, args...), got.Stdout, "with a page and without")
+				assert.Equal(t, analyzeWorks(t, args...), got.Stdout, "with a page and without")
 			}
 			assert.Equal(t, "note: the page is "+filepath.Join(dir, report.PageFile)+"\n", got.Stderr)
 			pictures := 0
-			for _, part := range checkDocument(t, name, works(t, append(args, "-json")...)) {
+			for _, part := range checkDocument(t, name, analyzeWorks(t, append(args, "-json")...)) {
 				pictures += checkFiles(t, filepath.Join(dir, part))
 			}
 			assert.Positive(t, pictures)

@@ -1,4 +1,4 @@
-package analyze
+package cli
 
 import (
 	"slices"
@@ -10,14 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/analysis/report"
+	"github.com/residua-go/residua/cli/analyze"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models"
 )
 
-// flagNames are the flags of each command; all but theory have -checkpoint, -over and -threads
+// analyzeFlags are the flags of each command; all but theory have -checkpoint, -over and -threads
 // before them, all -json and -out after them.
-var flagNames = map[string]string{
+var analyzeFlags = map[string]string{
 	"attribute":  "prompt ids bos token target against layer head top prompts",
 	"lens":       "prompt ids bos token target tuned tuned-file data tuned-tokens tuned-steps",
 	"heads":      "prompt ids bos layer head period rows seed",
@@ -40,10 +41,10 @@ var flagNames = map[string]string{
 	"features":   "rows data prompts sae name top examples",
 }
 
-// TestFlagsAreTheOptions: every flag is a field of a struct, with a help of its own; no name stands
-// twice.
-func TestFlagsAreTheOptions(t *testing.T) {
-	for _, c := range Suite(models.Standard()).Commands {
+// TestAnalyzeFlagsAreTheOptions: every flag is a field of a struct, with a help of its own; no name
+// stands twice.
+func TestAnalyzeFlagsAreTheOptions(t *testing.T) {
+	for _, c := range analyze.Suite(models.Standard()).Commands {
 		var names []string
 		for _, s := range c.Settings.(commandline.Several) {
 			flags, err := settings.NewFlags(s)
@@ -54,7 +55,7 @@ func TestFlagsAreTheOptions(t *testing.T) {
 				assert.NotEmpty(t, f.Help, "%s -%s", c.Name, f.Name)
 			}
 		}
-		want := flagNames[c.Name] + " json out"
+		want := analyzeFlags[c.Name] + " json out"
 		switch {
 		case slices.Contains([]string{"attribute", "lens", "heads", "basis", "memory", "ablate", "mixing"}, c.Name): // can be followed over training
 			want = "checkpoint base over threads " + want
@@ -65,18 +66,19 @@ func TestFlagsAreTheOptions(t *testing.T) {
 	}
 }
 
-// TestHelpHasTheDefaults: the default prompt, and the numbers that options are without flags.
-func TestHelpHasTheDefaults(t *testing.T) {
+// TestAnalyzeHelpHasTheDefaults: the default prompt, and the numbers that options are without
+// flags.
+func TestAnalyzeHelpHasTheDefaults(t *testing.T) {
 	for name, want := range map[string][]string{
 		"attribute": {"without, " + strconv.Quote(report.DefaultPrompt), "(default 20)"},
 		"lens":      {"(default 8192)", "(default 200)", report.TunedFile},
 		"wiring":    {"(default 0.05)", "A prompt matters only in streams that mix what was written."},
 		"ablate":    {"(default zero)"},
 	} {
-		help := works(t, name, "-h")
+		help := analyzeWorks(t, name, "-h")
 		for _, text := range want {
 			assert.Contains(t, help, text, name)
 		}
 	}
-	assert.Contains(t, works(t, "lens", "-h"), "("+report.PageFile+")")
+	assert.Contains(t, analyzeWorks(t, "lens", "-h"), "("+report.PageFile+")")
 }

@@ -1,4 +1,4 @@
-package analyze
+package cli
 
 import (
 	"os"
@@ -9,16 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/cli/analyze"
 	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/models"
 )
 
-// gpt2HF is another program's checkpoint, of 2 layers of 3 heads, 113 ids, no tokenizer.
-const gpt2HF = "../../testdata/reference/gpt2-hf"
-
-// TestRefuses: what a call gets wrong is one line, exit code 2.
-func TestRefuses(t *testing.T) {
-	matrix, vector := trained(t, "matrix"), trained(t, "vector")
+// TestAnalyzeRefuses: what a call gets wrong is one line, exit code 2.
+func TestAnalyzeRefuses(t *testing.T) {
+	matrix, vector := trainedStream(t, "matrix"), trainedStream(t, "vector")
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
 	pairs := filepath.Join(t.TempDir(), "pairs.jsonl")
@@ -27,12 +25,12 @@ func TestRefuses(t *testing.T) {
 		args string // # stands for the matrix model, @ for the vector model
 		want string
 	}{
-		{"", "want a command, got nothing (analyze -h lists all commands)"},
+		{"", "want a command, got nothing (ours analyze -h lists all commands)"},
 		{"lense -checkpoint #", `unknown command "lense"; did you mean lens?`},
 		{"attr -checkpoint #", `unknown command "attr"; did you mean attribute?`},
 		{"lens", "-checkpoint: want zoo:quickstart, "},
 		{"lens -checkpoint none", "got none, which does not exist"},
-		{"lens -chekpoint #", "did you mean -checkpoint? (analyze lens -h lists all flags)"},
+		{"lens -chekpoint #", "did you mean -checkpoint? (ours analyze lens -h lists all flags)"},
 		{"lens -checkpoint # -threads -1", "-threads: want >= 0"},
 		{"lens -checkpoint # -device cuda", "unknown flag -device"},
 		{"lens -checkpoint # -out " + file, "-out: want a folder that can be made"},
@@ -70,7 +68,7 @@ func TestRefuses(t *testing.T) {
 		{"ablate -checkpoint # -at head=1", "-at: want names with it, got none"},
 		{"attribute -checkpoint # -prompts none.txt", "-prompts: open none.txt: no such file or directory"},
 		{"attribute -checkpoint # -prompts " + file, "-prompts: " + file + ": want a prompt on each line, got nothing"},
-		{"ablate -checkpoint # -prompt ab -prompts ../../go.mod", "-prompts: want a list of prompts, or one prompt, got both"},
+		{"ablate -checkpoint # -prompt ab -prompts ../go.mod", "-prompts: want a list of prompts, or one prompt, got both"},
 		{"ablate -checkpoint # -restore", "-restore: want several rows (prompts, or rows of validation text), got one prompt"},
 		{"ablate -checkpoint # -rows 2 -restore -names blocks.0.attention.heads", "-restore: want all heads, without names, got blocks.0.attention.heads"},
 		{"ablate -checkpoint # -blocks -restore", "-blocks: want only rows, prompt or ids with it, got another setting"},
@@ -81,10 +79,10 @@ func TestRefuses(t *testing.T) {
 		{"paths -checkpoint # -rows 1000000", "-rows: want at most "},
 		{"directions -checkpoint # -count 500", "want at least 8000 for 500 directions"},
 		{"patch -checkpoint # -prompts " + file, "-prompts: " + file + ": want a pair of prompts on each line, got nothing"},
-		{"patch -checkpoint # -prompts ../../go.mod", "-prompts: ../../go.mod:1: want a prompt, a tab and a corrupt prompt"},
+		{"patch -checkpoint # -prompts ../go.mod", "-prompts: ../go.mod:1: want a prompt, a tab and a corrupt prompt"},
 		{"patch -checkpoint # -prompts " + pairs, "-prompts: " + pairs + `:2: want an object with texts "prompt" and "corrupt"`},
 		{"patch -checkpoint # -method gradient", `-method: want one of activation, attribution, integrated, got "gradient"`},
-		{"attribute -checkpoint # -prompts ../../go.mod -target abc", "-prompts: prompt 1: target: want one token, got "},
+		{"attribute -checkpoint # -prompts ../go.mod -target abc", "-prompts: prompt 1: target: want one token, got "},
 		{"steer -checkpoint #", "-toward: want a text, got none"},
 		{"steer -checkpoint # -toward a -name blocks.9", "want one of "},
 		{"steer -checkpoint # -toward a -at head=1", "-at: want axes of "},
@@ -120,12 +118,12 @@ func TestRefuses(t *testing.T) {
 		{"patch -checkpoint " + gpt2HF + " -ids 1,2 -corrupt ab", "-corrupt: want token ids such as 1,2,3, each below 113, got \"ab\": the model has no tokenizer"},
 		{"memory -checkpoint " + gpt2HF, "memory: want a stream that is written by key vectors, got the vector stream, which has attribute, lens, heads, circuits, "},
 		{"theory -seed x", `-seed: want an integer >= 0, got "x"`},
-		{"theory -config ../../configs/none.yaml", "config: want a YAML file"},
-		{"theory -config ../../configs/mhc.yaml", "-config: ../../configs/mhc.yaml: mhc: stream: want matrix or vector"},
+		{"theory -config ../configs/none.yaml", "config: want a YAML file"},
+		{"theory -config ../configs/mhc.yaml", "-config: ../configs/mhc.yaml: mhc: stream: want matrix or vector"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			args := strings.NewReplacer("#", matrix, "@", vector).Replace(c.args)
-			got := call(strings.Fields(args)...)
+			got := callAnalyze(strings.Fields(args)...)
 			got.Stderr = strings.TrimPrefix(got.Stderr, warning(got.Stderr))
 			got.Refused(t, c.want)
 		})
@@ -140,20 +138,20 @@ func warning(stderr string) string {
 	return ""
 }
 
-// TestHelp: every command shows a call that works first, and its own flags.
-func TestHelp(t *testing.T) {
-	all := works(t, "-h")
+// TestAnalyzeHelp: every command shows a call that works first, and its own flags.
+func TestAnalyzeHelp(t *testing.T) {
+	all := analyzeWorks(t, "-h")
 	assert.True(t, strings.HasPrefix(all, "Example:\n"))
-	for _, c := range Suite(models.Standard()).Commands {
+	for _, c := range analyze.Suite(models.Standard()).Commands {
 		assert.Contains(t, all, "\n  "+c.Name+" ")
-		got := call(c.Name, "-h")
+		got := callAnalyze(c.Name, "-h")
 		assert.Equal(t, commandline.ExitOK, got.Code)
-		assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  analyze "+c.Name), got.Stdout)
+		assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  ours analyze "+c.Name), got.Stdout)
 		for _, flag := range []string{"-json ", "-out DIR"} {
 			assert.Contains(t, got.Stdout, "\n  "+flag)
 		}
 	}
 	for _, flag := range []string{"-checkpoint PATH", "-threads N", "-prompt TEXT", "-ids 1,2,3", "-token N", "-target T"} {
-		assert.Contains(t, works(t, "lens", "-h"), "\n  "+flag)
+		assert.Contains(t, analyzeWorks(t, "lens", "-h"), "\n  "+flag)
 	}
 }

@@ -1,4 +1,4 @@
-package analyze
+package cli
 
 import (
 	"encoding/json"
@@ -19,21 +19,21 @@ import (
 // logged trains a tiny model and keeps its weights after steps 0, 1, 2 and 4.
 func logged(t *testing.T, stream string) string {
 	t.Helper()
-	return clitest.Train(t, append(sizes(stream), "train.steps=4", "train.eval_every=0", "train.checkpoint_every=4", "train.keep_log=true")...).Dir
+	return clitest.Train(t, append(tinySizes(stream), "train.steps=4", "train.eval_every=0", "train.checkpoint_every=4", "train.keep_log=true")...).Dir
 }
 
 // followed is the JSON of an analysis over training.
 func followed(t *testing.T, args ...string) map[string]*report.OverSteps {
 	t.Helper()
 	var document struct{ Results map[string]*report.OverSteps }
-	require.NoError(t, json.Unmarshal([]byte(works(t, append(args, "-json")...)), &document))
+	require.NoError(t, json.Unmarshal([]byte(analyzeWorks(t, append(args, "-json")...)), &document))
 	return document.Results
 }
 
 // TestOver: each analysis that can be followed has the same curves at all steps, the loss among
 // them, and the others are refused by name.
 func TestOver(t *testing.T) {
-	matrix, mixing := logged(t, "matrix"), logged(t, mixes)
+	matrix, mixing := logged(t, "matrix"), logged(t, mixingStream)
 	for _, c := range []struct {
 		args  string
 		units int
@@ -70,13 +70,13 @@ func TestOver(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"wiring -over " + matrix:                            "unknown flag -over: analysis: want one of attribute, lens, heads, basis, memory, ablate, mixing, got wiring",
-		"heads -over " + trained(t, "matrix"):               "-over: want a run that kept weights over training (train -set train.keep_log=true), got ",
+		"heads -over " + trainedStream(t, "matrix"):         "-over: want a run that kept weights over training (train -set train.keep_log=true), got ",
 		"heads -over " + matrix + " -checkpoint " + matrix:  "-over: want a run, or one model (-checkpoint), got both",
 		"attribute -over " + matrix:                         "-target: want the token whose logit is followed over training, got none",
 		"ablate -over " + matrix + " -prompt line -token 1": "-target: want the token whose logit is followed over training, got none",
 		"mixing -over " + matrix:                            "mixing: want a stream ",
 	} {
-		call(strings.Fields(args)...).Refused(t, want)
+		callAnalyze(strings.Fields(args)...).Refused(t, want)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestOverIsTheAnalysis(t *testing.T) {
 	var document struct {
 		Results struct{ Scores analysis.HeadScores }
 	}
-	require.NoError(t, json.Unmarshal([]byte(works(t, "heads", "-rows", "2", "-period", "4", "-checkpoint", run, "-json")), &document))
+	require.NoError(t, json.Unmarshal([]byte(analyzeWorks(t, "heads", "-rows", "2", "-period", "4", "-checkpoint", run, "-json")), &document))
 	scores := followed(t, "heads", "-rows", "2", "-period", "4", "-over", run)["induction-score"]
 	require.Len(t, scores.Curves, 6)
 	for i, c := range scores.Curves {
@@ -101,7 +101,7 @@ func TestOverGoesOn(t *testing.T) {
 	run, dir := logged(t, "vector"), t.TempDir()
 	args := []string{"heads", "-rows", "1", "-period", "4", "-over", run, "-out", dir}
 	at := filepath.Join(dir, report.OverFile)
-	whole := works(t, args...)
+	whole := analyzeWorks(t, args...)
 	complete, err := os.ReadFile(at)
 	require.NoError(t, err)
 	var held struct {
@@ -118,7 +118,7 @@ func TestOverGoesOn(t *testing.T) {
 		require.NoError(t, os.WriteFile(at, text, 0o600))
 	}
 	cut(2)
-	require.Equal(t, whole, works(t, args...))
+	require.Equal(t, whole, analyzeWorks(t, args...))
 	again, err := os.ReadFile(at)
 	require.NoError(t, err)
 	require.Equal(t, string(complete), string(again))
@@ -126,12 +126,12 @@ func TestOverGoesOn(t *testing.T) {
 	first := steps[0]
 	first["curves"].([]any)[0].(map[string]any)["value"] = 123.0
 	cut(1)
-	require.Contains(t, works(t, args...), "123", "is taken from the folder")
+	require.Contains(t, analyzeWorks(t, args...), "123", "is taken from the folder")
 	first["model"] = "other weights"
 	cut(1)
-	require.Equal(t, whole, works(t, args...), "is measured anew")
+	require.Equal(t, whole, analyzeWorks(t, args...), "is measured anew")
 
-	call("heads", "-rows", "2", "-period", "4", "-over", run, "-out", dir).Refused(t, "-out: want a folder without the curves of another analysis or other settings")
+	callAnalyze("heads", "-rows", "2", "-period", "4", "-over", run, "-out", dir).Refused(t, "-out: want a folder without the curves of another analysis or other settings")
 	checkPage(t, dir)
 	checkFiles(t, filepath.Join(dir, "induction-score"))
 }

@@ -1,9 +1,0 @@
-package analyze
-
-import (
-	"testing"
-
-	"github.com/residua-go/residua/internal/longtest"
-)
-
-func TestMain(m *testing.M) { longtest.Main(m) }
