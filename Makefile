@@ -3,7 +3,7 @@ GO ?= go
 COMMANDS := $(notdir $(patsubst %/,%,$(wildcard cmd/*/)))
 
 # Packages with tests of the device; their other tests are the same without the tag cuda.
-DEVICE_PACKAGES := ./graph ./graph/ops/... ./models ./eval ./trainer/learner ./trainer ./cli/train ./cli ./experiment/bench
+DEVICE_PACKAGES := ./graph ./graph/ops/... ./models ./eval ./trainer/learner ./trainer ./cli ./experiment/bench
 
 .PHONY: help build test test-long bench kernels lint fmt generate cuda gpu-check cross clean
 
@@ -92,7 +92,7 @@ lint: ## NOTICE; workflows by actionlint; gofmt, go vet and staticcheck with the
 	@test -z "$$(gofmt -l $(SOURCES))" || { echo "not gofmt'd:"; gofmt -l $(SOURCES); exit 1; }
 	$(GO) vet -tags cuda,parquet,tiktoken ./... ./graph/cuda/cu/...
 	$(GO) tool staticcheck -tags cuda,parquet,tiktoken ./...
-	$(GO) vet -tags mpi ./trainer/distributed/mpi ./cli/train
+	$(GO) vet -tags mpi ./trainer/distributed/mpi ./cli
 	$(GO) vet -tags jupyter ./notebooks/internal/kernel
 	@mkdir -p build
 	! GOARCH=386 $(GO) build -o /dev/null ./internal/memory 2>build/386.txt && grep -q 64_bit_only build/386.txt
@@ -122,7 +122,7 @@ MPI_LIBRARIES := "standard ABI:build/mpi/bin/mpiexec" "MPICH's ABI:build/mpi/bin
 	"MPICH's ABI:mpiexec.mpich" "Open MPI's ABI:mpiexec.openmpi"
 
 .PHONY: mpi
-mpi: ## build with the tag mpi, and test ranks over MPICH, which it installs in build/mpi, and over Debian's mpich and openmpi-bin where they are found; MPI_TESTS and MPI_RUN choose tests of trainer/distributed/mpi and of cli/train
+mpi: ## build with the tag mpi, and test ranks over MPICH, which it installs in build/mpi, and over Debian's mpich and openmpi-bin where they are found; MPI_TESTS and MPI_RUN choose tests of trainer/distributed/mpi and of cli
 	@test -x build/mpi/bin/mpiexec || { python3 -m venv build/mpi && build/mpi/bin/pip install -q mpich==5.0.2; }
 	$(GO) build -tags mpi -o /dev/null ./cmd/train
 	$(GO) test -tags mpi -c -o build/mpi/mpi.test ./trainer/distributed/mpi
@@ -130,12 +130,12 @@ mpi: ## build with the tag mpi, and test ranks over MPICH, which it installs in 
 		found=$$(command -v $$launcher) || { echo "$$name: not tested, there is no $$launcher"; continue; }; \
 		echo "$$name, $$found"; run='$(MPI_TESTS)'; [ -z "$$library" ] || run=Collectives; \
 		RESIDUA_MPI=$$library RESIDUA_MPIEXEC=$$found RESIDUA_MPI_WANT=$$name build/mpi/mpi.test -test.run="$$run" || exit 1; done
-	RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags mpi -count=1 -run '$(or $(MPI_RUN),MPI)' ./cli/train
-	RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags "mpi cuda" -count=1 -run MPIDevice ./cli/train
+	RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags mpi -count=1 -run '$(or $(MPI_RUN),MPI)' ./cli
+	RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags "mpi cuda" -count=1 -run MPIDevice ./cli
 
 .PHONY: mpi-scale
 mpi-scale: ## how fast two ranks of one thread train next to one rank of two threads, in seven rounds (wants two idle cores, and make mpi before)
-	RESIDUA_MPI_ROUNDS=7 RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags mpi -count=1 -v -timeout 30m -run MPIScale ./cli/train
+	RESIDUA_MPI_ROUNDS=7 RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags mpi -count=1 -v -timeout 30m -run MPIScale ./cli
 
 GPU_CHECK := build/gpu-check
 OPS_FAMILIES := $(patsubst %/,%,$(wildcard graph/ops/*/))

@@ -1,4 +1,4 @@
-package train
+package cli
 
 import (
 	"os"
@@ -15,15 +15,15 @@ import (
 )
 
 func TestThePageOfConfigKeysIsUpToDate(t *testing.T) {
-	page, err := os.ReadFile("../../docs/config.md")
+	page, err := os.ReadFile("../docs/config.md")
 	require.NoError(t, err)
-	code, made, stderr := execute("-keys", "-markdown")
+	code, made, stderr := runTrain("-keys", "-markdown")
 	require.Equal(t, commandline.ExitOK, code, stderr)
 	require.Equal(t, made, strings.ReplaceAll(string(page), "\r\n", "\n"), "make it again: go run ./cmd/train -keys -markdown >docs/config.md")
 }
 
 func TestKeysListsEveryKeyWithItsDefaultAndMeaning(t *testing.T) {
-	code, stdout, stderr := execute("-keys")
+	code, stdout, stderr := runTrain("-keys")
 	require.Equal(t, commandline.ExitOK, code, stderr)
 	keys, err := runconfig.Keys(models.Standard())
 	require.NoError(t, err)
@@ -39,7 +39,7 @@ func TestKeysListsEveryKeyWithItsDefaultAndMeaning(t *testing.T) {
 }
 
 func TestConfigsListsEveryBuiltInConfig(t *testing.T) {
-	code, stdout, stderr := execute("-configs")
+	code, stdout, stderr := runTrain("-configs")
 	require.Equal(t, commandline.ExitOK, code, stderr)
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	require.Len(t, lines, len(configs.Names()))
@@ -52,12 +52,12 @@ func TestConfigsListsEveryBuiltInConfig(t *testing.T) {
 func TestABuiltInConfigTrainsInAnyFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("text.txt", []byte(strings.Repeat("some text to learn. ", 50)), 0o644))
-	code, _, stderr := execute("-config", "quickstart", "-set", "data.source=files", "-set", "data.path=[text.txt]", "-set", "data.split=tail/5",
+	code, _, stderr := runTrain("-config", "quickstart", "-set", "data.source=files", "-set", "data.path=[text.txt]", "-set", "data.split=tail/5",
 		"-set", "model.layers=1", "-set", "model.feedforward.hidden=8", "-set", "model.stream.rank=1", "-set", "model.seq=8", "-set", "train.batch=1", "-set", "train.steps=1", "-set", "sample.tokens=0")
 	require.Equal(t, commandline.ExitOK, code, stderr)
 	require.FileExists(t, "runs/quickstart/config.yaml")
 
-	code, _, stderr = execute("-config", "runs/quickstart/config.yaml", "-set", "train.lr=1e-4", "-set", "sample.tokens=0", "-out", "runs/slower")
+	code, _, stderr = runTrain("-config", "runs/quickstart/config.yaml", "-set", "train.lr=1e-4", "-set", "sample.tokens=0", "-out", "runs/slower")
 	require.Equal(t, commandline.ExitOK, code, stderr)
 	run, _, err := runconfig.Load(models.Standard(), "runs/slower/config.yaml", nil)
 	require.NoError(t, err)

@@ -1,6 +1,6 @@
 //go:build mpi && linux
 
-package train
+package cli
 
 import (
 	"bytes"
@@ -51,7 +51,7 @@ func mpiProgram(t *testing.T, tags string) (program, launcher string) {
 		launcher = found
 	}
 	program = filepath.Join(t.TempDir(), "train")
-	built, err := exec.Command("go", "build", "-tags", tags, "-o", program, "../../cmd/train").CombinedOutput()
+	built, err := exec.Command("go", "build", "-tags", tags, "-o", program, "../cmd/train").CombinedOutput()
 	require.NoError(t, err, string(built))
 	return program, launcher
 }
@@ -59,7 +59,7 @@ func mpiProgram(t *testing.T, tags string) (program, launcher string) {
 // mpiJob prepares a job of some ranks; args follow those that name config, text and folder.
 func mpiJob(t *testing.T, yaml, program, launcher string, ranks int, args ...string) *launched {
 	t.Helper()
-	file, dir := write(t, yaml)
+	file, dir := writeRun(t, yaml)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "text.txt"), bytes.Repeat([]byte("some text to learn. "), 5000), 0o644))
 	j := &launched{dir: dir, out: filepath.Join(dir, "run")}
 	// Each rank writes its process id before it becomes the program.
@@ -104,7 +104,7 @@ func (j *launched) goOn(t *testing.T, steps int) {
 	require.NoError(t, checkpoint.Verify(dir))
 	state, err := checkpoint.ReadState(dir)
 	require.NoError(t, err)
-	code, _, stderr := execute("-config", filepath.Join(j.out, "config.yaml"), "-set", "device.ranks=1", "-set", fmt.Sprint("train.steps=", state.Step+steps), "-resume", "auto")
+	code, _, stderr := runTrain("-config", filepath.Join(j.out, "config.yaml"), "-set", "device.ranks=1", "-set", fmt.Sprint("train.steps=", state.Step+steps), "-resume", "auto")
 	require.Zero(t, code, stderr)
 }
 
@@ -166,7 +166,7 @@ func mpiTrains(t *testing.T, j *launched) {
 	require.Equal(t, 1, strings.Count(j.text.String(), "trained 12 steps"), j.text.String())
 	require.Equal(t, 1, strings.Count(j.text.String(), "; 2 ranks over "), j.text.String())
 	alone := filepath.Join(j.dir, "alone")
-	code, _, stderr := execute("-config", filepath.Join(j.dir, "tiny.yaml"), "-set", "data.path=["+j.dir+"/text.txt]", "-set", "device.ranks=1", "-out", alone)
+	code, _, stderr := runTrain("-config", filepath.Join(j.dir, "tiny.yaml"), "-set", "data.path=["+j.dir+"/text.txt]", "-set", "device.ranks=1", "-out", alone)
 	require.Zero(t, code, stderr)
 	want, err := trainer.ReadMetrics(alone)
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-package train
+package cli
 
 import (
 	"os"
@@ -17,7 +17,7 @@ func TestFlagsThatAreKeys(t *testing.T) {
 		"-device": "-set device.kind=VALUE", "-lr": "-set train.lr=VALUE", "-steps": "-set train.steps=VALUE", "-threads": "-set device.threads=VALUE",
 		"-weight-decay": "unknown flag -weight-decay", "-dvice": "unknown flag -dvice",
 	} {
-		code, _, stderr := execute("-config", "quickstart", flag, "1")
+		code, _, stderr := runTrain("-config", "quickstart", flag, "1")
 		assert.Equal(t, commandline.ExitUsage, code)
 		assert.Contains(t, stderr, want)
 	}
@@ -27,11 +27,11 @@ func TestFlagsThatAreKeys(t *testing.T) {
 func TestExperimentAsAConfig(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "streams.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("base: quickstart\nseeds: 2\nseries: [{name: a}]\nexperiment: {kind: variants}\n"), 0o644))
-	code, _, stderr := execute("-config", file)
+	code, _, stderr := runTrain("-config", file)
 	assert.Equal(t, commandline.ExitUsage, code)
 	assert.Contains(t, stderr, "-config: want a run config, got "+file+", which is an experiment of several runs: start it by experiment "+file)
 	require.NoError(t, os.WriteFile(file, []byte("trian: {steps: 3}\n"), 0o644))
-	_, _, stderr = execute("-config", file)
+	_, _, stderr = runTrain("-config", file)
 	assert.Contains(t, stderr, "trian")
 	assert.NotContains(t, stderr, "experiment")
 }

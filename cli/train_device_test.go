@@ -1,6 +1,6 @@
 //go:build cuda
 
-package train
+package cli
 
 import (
 	"os"
@@ -15,15 +15,10 @@ import (
 	"github.com/residua-go/residua/internal/commandline"
 )
 
-func TestMain(m *testing.M) {
-	serve()
-	emulator.Main(m)
-}
-
 // TestTrainOnTheDevice trains and samples.
 func TestTrainOnTheDevice(t *testing.T) {
-	file, dir := write(t, tinyYAML)
-	code, stdout, stderr := execute("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-set", "device.kind=cuda", "-out", filepath.Join(dir, "run"))
+	file, dir := writeRun(t, tinyTrainYAML)
+	code, stdout, stderr := runTrain("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-set", "device.kind=cuda", "-out", filepath.Join(dir, "run"))
 	require.Equal(t, commandline.ExitOK, code, stderr)
 	require.Contains(t, stdout, "sample:\na")
 }
@@ -31,8 +26,8 @@ func TestTrainOnTheDevice(t *testing.T) {
 // TestProfileOnTheDevice: the kernels' table follows that of a step's parts, also where steps have
 // several micro-batches.
 func TestProfileOnTheDevice(t *testing.T) {
-	file, dir := write(t, tinyYAML)
-	code, _, stderr := execute("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-set", "device.kind=cuda", "-set", "train.accumulate=2",
+	file, dir := writeRun(t, tinyTrainYAML)
+	code, _, stderr := runTrain("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-set", "device.kind=cuda", "-set", "train.accumulate=2",
 		"-set", "sample.tokens=0", "-out", filepath.Join(dir, "run"), "-profile")
 	require.Equal(t, commandline.ExitOK, code, stderr)
 	require.Contains(t, stderr, "profile of 5 steps:")
@@ -48,8 +43,8 @@ func TestProfileOnTheDevice(t *testing.T) {
 // of those that CUDA_VISIBLE_DEVICES lists is trained on, by Gorgonia's machine, too.
 func TestTrainOnASecondGPU(t *testing.T) {
 	if index := os.Getenv("RESIDUA_TEST_INDEX"); index != "" {
-		file, dir := write(t, tinyYAML)
-		code, _, stderr := execute("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-set", "device={kind: cuda, index: "+index+"}", "-out", filepath.Join(dir, "run"))
+		file, dir := writeRun(t, tinyTrainYAML)
+		code, _, stderr := runTrain("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-set", "device={kind: cuda, index: "+index+"}", "-out", filepath.Join(dir, "run"))
 		os.Stderr.WriteString(stderr)
 		os.Exit(code)
 	}
@@ -69,8 +64,8 @@ func TestTrainOnASecondGPU(t *testing.T) {
 // old a one, or too little memory.
 func TestTrainWithoutAGPU(t *testing.T) {
 	if os.Getenv("RESIDUA_TEST_TRAIN") != "" {
-		file, dir := write(t, tinyYAML)
-		code, _, stderr := execute("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-set", "device.kind=cuda", "-out", filepath.Join(dir, "run"))
+		file, dir := writeRun(t, tinyTrainYAML)
+		code, _, stderr := runTrain("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-set", "device.kind=cuda", "-out", filepath.Join(dir, "run"))
 		os.Stderr.WriteString(stderr)
 		os.Exit(code)
 	}

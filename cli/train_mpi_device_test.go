@@ -1,6 +1,6 @@
 //go:build mpi && cuda && linux
 
-package train
+package cli
 
 import (
 	"fmt"
@@ -68,7 +68,7 @@ const halfRun = "train.stop.tokens=768"
 // GPUs.
 func deviceTrains(t *testing.T, begin, end *launched) {
 	goOn := func(out, resume string, more ...string) {
-		code, _, stderr := execute(append([]string{"-config", filepath.Join(begin.dir, "tiny.yaml"), "-set", "data.path=[" + begin.dir + "/text.txt]", "-set", "device.ranks=1",
+		code, _, stderr := runTrain(append([]string{"-config", filepath.Join(begin.dir, "tiny.yaml"), "-set", "data.path=[" + begin.dir + "/text.txt]", "-set", "device.ranks=1",
 			"-set", "device.kind=cuda", "-set", "device.precision=fp32", "-set", "sample.tokens=0", "-out", out, "-resume", resume}, more...)...)
 		require.Zero(t, code, stderr)
 	}
