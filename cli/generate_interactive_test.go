@@ -33,6 +33,7 @@ func TestInteractiveOfAPipe(t *testing.T) {
 // TestInteractiveOnATerminal: Ctrl-C stops a text, at the prompt it begins a new line, Ctrl-D
 // ends.
 func TestInteractiveOnATerminal(t *testing.T) {
+	t.Parallel()
 	run := clitest.Train(t)
 	const endless = "1000000"
 	terminal := clitest.StartTerminal(t, clitest.Program(t, "generate", "-checkpoint", run.Dir, "-interactive", "-tokens", endless, "-logit-bias", "256=-100", "-temperature", "0"), 100, 200)

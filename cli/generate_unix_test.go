@@ -38,6 +38,7 @@ func TestInterruptWhileANamedPipeHasNoWriter(t *testing.T) {
 // TestGenerateOnATerminal: standard input is not waited for, and the speed is told at the
 // end, which it is nowhere else.
 func TestGenerateOnATerminal(t *testing.T) {
+	t.Parallel()
 	run := clitest.Train(t)
 	args := []string{"-checkpoint", run.Dir, "-tokens", "12", "-temperature", "0", "-threads", "1"}
 	terminal := clitest.StartTerminal(t, clitest.Program(t, "generate", args...), 100, 30)

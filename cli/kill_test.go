@@ -73,6 +73,7 @@ func killedCommands() []killed {
 // TestKills kills commands with SIGKILL at random moments and calls them again: what they leave is
 // the same as without the kill. After a failure the folder at the kill is kept.
 func TestKills(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("trains in many processes")
 	}

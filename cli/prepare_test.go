@@ -133,6 +133,7 @@ func TestPrepareRefuses(t *testing.T) {
 // TestPrepareKilled kills prepare with SIGKILL at random moments and makes the same call again: the
 // same bytes.
 func TestPrepareKilled(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}

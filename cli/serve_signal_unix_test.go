@@ -22,6 +22,7 @@ import (
 
 // TestServeSignals: a signal lets a stream that runs come to its end, and the process exits with 0.
 func TestServeSignals(t *testing.T) {
+	t.Parallel()
 	run := clitest.Train(t)
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		c := clitest.Program(t, "serve", "-checkpoint", run.Dir, "-listen", "127.0.0.1:0", "-slide")
@@ -49,6 +50,7 @@ func TestServeSignals(t *testing.T) {
 // client that reads nothing of its stream, a request that waits for the model, and a body that does
 // not come.
 func TestServeSignalEndsWhateverRuns(t *testing.T) {
+	t.Parallel()
 	run := clitest.Train(t)
 	c := clitest.Program(t, "serve", "-checkpoint", run.Dir, "-listen", "127.0.0.1:0", "-slide", "-rows", "1", "-stop-time", "200ms")
 	out, err := c.StdoutPipe()
@@ -89,6 +91,7 @@ func TestServeSignalEndsWhateverRuns(t *testing.T) {
 // TestServeSignalEndsAnAnalysis: a signal and -stop-time end a process whose explorer has a million
 // seeds to try.
 func TestServeSignalEndsAnAnalysis(t *testing.T) {
+	t.Parallel()
 	run := clitest.Train(t)
 	c := clitest.Program(t, "serve", "-checkpoint", run.Dir, "-listen", "127.0.0.1:0", "-stop-time", "100ms")
 	out, err := c.StdoutPipe()

@@ -15,6 +15,7 @@ import (
 // TestBenchOnATerminal: bench shows a bar with the time left while it measures, and a table that
 // fits the terminal.
 func TestBenchOnATerminal(t *testing.T) {
+	t.Parallel()
 	terminal := clitest.StartTerminal(t, clitest.Program(t, "bench", "models", "-models", "byte-rmt,byte-transformer", "-batch", "1", "-seq", "8",
 		"-steps", "1", "-rounds", "8", "-threads", "1"), 70, 80)
 	code, screen := terminal.Wait()
@@ -27,6 +28,7 @@ func TestBenchOnATerminal(t *testing.T) {
 // TestExperimentFitsATerminal: the plan's table is shown in parts on a narrow terminal, and in one
 // on a wide one.
 func TestExperimentFitsATerminal(t *testing.T) {
+	t.Parallel()
 	h := newWorkspace(t)
 	rows := func(columns int) int {
 		code, screen := h.start(t, columns, "experiment", "-plan", "tiny-experiment.yaml").Wait()

@@ -73,6 +73,7 @@ func (h workspace) startWith(t *testing.T, environment []string, columns int, na
 }
 
 func TestCommandsOnATerminal(t *testing.T) {
+	t.Parallel()
 	h := newWorkspace(t)
 	code, screen := h.start(t, 120, "train", "-config", "tiny.yaml", "-out", "run").Wait()
 	require.Zero(t, code, screen)

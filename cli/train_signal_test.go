@@ -37,6 +37,7 @@ func killable(t *testing.T, dir string) func(folder, resume string) *exec.Cmd {
 
 // TestTrainSignalsSave: SIGINT, SIGTERM, and SIGHUP as often as it comes, save and exit 0.
 func TestTrainSignalsSave(t *testing.T) {
+	t.Parallel()
 	if testing.Short() || runtime.GOOS == "windows" {
 		t.Skip("sends unix signals")
 	}

@@ -15,6 +15,7 @@ import (
 // TestTrainOnATerminal: where the bar is drawn, a run starts, shows its bar and ends with a
 // sample.
 func TestTrainOnATerminal(t *testing.T) {
+	t.Parallel()
 	file, dir := writeRun(t, tinyTrainYAML)
 	terminal := clitest.StartTerminal(t, clitest.Program(t, "train", "-config", file, "-set", "data.path=["+dir+"/text.txt]", "-out", filepath.Join(dir, "run")), 120, 40)
 	code, screen := terminal.Wait()
