@@ -65,8 +65,8 @@ func TestBenchOnTheDeviceComparedWithPyTorch(t *testing.T) {
 	assert.InEpsilon(t, 0.5/r.PyTorch[0].Residua.StepSeconds, r.PyTorch[0].Baselines[0].Speedup, 1e-9)
 }
 
-// TestBenchThatDoesNotFit: the child, on a GPU of 8 kB, ends with the device's error.
-func TestBenchThatDoesNotFit(t *testing.T) {
+// TestBenchBeyondTheDevice: the child, on a GPU of 8 kB, ends with the device's error.
+func TestBenchBeyondTheDevice(t *testing.T) {
 	if !emulator.Emulated() {
 		t.Skip("a GPU has more memory")
 	}
