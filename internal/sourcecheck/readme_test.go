@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -189,6 +190,38 @@ func TestTheCards(t *testing.T) {
 	assert.Less(t, modern.Mean, 2*modern.Error, "the RMT gains nothing on the modern block")
 	assert.Negative(t, modernMuon.Mean, "nor by Muon")
 	assert.Contains(t, unwrapped(t, "docs/log.md"), fmt.Sprintf("by %.3f ± %.3f nats with AdamW, and with Muon it ends %.3f ± %.3f above it", -modern.Mean, modern.Error, -modernMuon.Mean, modernMuon.Error))
+}
+
+// TestTheAdvantageDoesNotLast: what README.md, docs/experiments.md and docs/log.md say of longer
+// training is in the logs and the report of part 8A.
+func TestTheAdvantageDoesNotLast(t *testing.T) {
+	short, long, longer := chosenLosses(t, "lasting-muon-16"), chosenLosses(t, "lasting-muon-32"), chosenLosses(t, "lasting-muon-35")
+	above := func(rmt, transformer map[int]float64, seeds int) stats.Estimate {
+		var all []float64
+		for seed := 1; seed <= seeds; seed++ {
+			require.NotZero(t, rmt[seed]*transformer[seed])
+			all = append(all, rmt[seed]-transformer[seed])
+		}
+		return stats.Mean(all)
+	}
+	same, more, even := above(long["rmt"], long["transformer"], 5), above(long["rmt"], longer["transformer"], 5), above(short["rmt"], short["transformer"], 3)
+	assert.Less(t, math.Abs(even.Mean), even.Error, "even after eleven million bytes")
+	for seed := 1; seed <= 5; seed++ {
+		assert.Greater(t, long["rmt"][seed], long["transformer"][seed])
+		assert.Greater(t, long["rmt"][seed], longer["transformer"][seed])
+	}
+	report := read(t, "studies/lasting-muon-35/report.md")
+	ratios := regexp.MustCompile(`(?m)^\| rmt \| \S+ \| \d\S+ ± \S+ \| (\d\.\d\d) \| (\S+ to \S+) \|$`).FindAllStringSubmatch(report, -1)
+	require.Len(t, ratios, 4)
+	assert.Contains(t, unwrapped(t, "README.md"), fmt.Sprintf("after eleven million bytes the two are even, after 22 million the transformer is %.3f ahead", same.Mean))
+	assert.Contains(t, unwrapped(t, "docs/experiments.md"), fmt.Sprintf("needs %s times the RMT's bytes after 0.7 million, %s times after 2.8, %s after 11.2 and %s after 22.4 million, "+
+		"where the RMT ends %s nats above the transformer, and %s above one that read a tenth more, in five seeds of five",
+		ratios[0][1], ratios[1][1], ratios[2][1], ratios[3][1], estimate(same), estimate(more)))
+	log := unwrapped(t, "docs/log.md")
+	for i, length := range []string{"one unit", "four", "16", "32"} {
+		assert.Contains(t, log, fmt.Sprintf("%s after %s (%s)", ratios[i][1], length, ratios[i][2]))
+	}
+	assert.Contains(t, log, fmt.Sprintf("it is above in all five, by %s (p = 1)", estimate(more)))
 }
 
 // TestALargerStream: what docs/experiments.md and docs/log.md say of the RMT's keys and its stream
