@@ -44,15 +44,15 @@ func Reach(store *graph.Store, spec models.Spec, ids []int32) (*mixing.Depth, er
 			if _, is := maps.Mean(frozen.Tokens()).Number(); !is {
 				return nil, none
 			}
-			read.Weights = append(read.Weights, mixing.NewWeight(source, numbers(maps, run.Tokens())))
+			read.Weights = append(read.Weights, mixing.NewWeight(source, factors(maps, run.Tokens())))
 		}
 		d.Reads = append(d.Reads, read)
 	}
 	return d, nil
 }
 
-// numbers returns, for maps that multiply by a number, that number for each token.
-func numbers(maps linear.Chain, tokens int) (ofTokens []float64) {
+// factors returns, for maps that multiply by a number, that number for each token.
+func factors(maps linear.Chain, tokens int) (ofTokens []float64) {
 	in, _ := maps.Sizes()
 	unit := make([]float64, in)
 	unit[0] = 1

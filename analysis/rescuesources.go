@@ -26,15 +26,15 @@ type SourceRescue struct {
 	Left    [][]*float64 `json:"left"`    // what it rises by where one reader alone keeps the source, [source][reader]; null: it does not read it
 }
 
-// sum is the sum of one reader.
-type sum struct {
+// depthSum is the sum over depth of one reader.
+type depthSum struct {
 	stream.DepthRead
 	reader int // index of DepthRead.Readers
 }
 
 // column returns where the hook's values for a token have the source's weight; -1 if the source
 // has no weight in this sum.
-func (s sum) column(source int) int {
+func (s depthSum) column(source int) int {
 	j := slices.Index(s.Of, source)
 	if j < 0 {
 		return -1
@@ -50,7 +50,7 @@ func AblateSources(ctx context.Context, store *graph.Store, spec models.Spec, id
 		return nil, err
 	}
 	result := &SourceRescue{}
-	var sums []sum
+	var sums []depthSum
 	var hooks []string
 	if d, ok := sketch.Stream().(stream.DepthReader); ok {
 		var reads []stream.DepthRead
@@ -61,7 +61,7 @@ func AblateSources(ctx context.Context, store *graph.Store, spec models.Spec, id
 			}
 			hooks = append(hooks, r.Weights)
 			for i, reader := range r.Readers {
-				sums, result.Readers = append(sums, sum{r, i}), append(result.Readers, reader)
+				sums, result.Readers = append(sums, depthSum{r, i}), append(result.Readers, reader)
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func AblateSources(ctx context.Context, store *graph.Store, spec models.Spec, id
 }
 
 // source ablates one source in all sums, then in all sums except one, for each.
-func (s *SourceRescue) source(b *baseline, sums []sum, source int) {
+func (s *SourceRescue) source(b *baseline, sums []depthSum, source int) {
 	without := func(kept int) float64 {
 		var replace []cache.Intervention
 		for i, sum := range sums {
