@@ -1,7 +1,6 @@
 package models
 
 import (
-	"reflect"
 
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
@@ -70,9 +69,9 @@ func (m *Model) makeParameters() {
 	design := m.spec.design
 	if m.spec.Writes != nil {
 		m.writes = stream.NewSiteWrites(m.b, m.spec.Writes, m.spec.sites(), m.spec.writeSizes())
-		design = withChanges(design, func(v reflect.Value) {
-			v.FieldByName(commonField).FieldByName("Writes").Set(reflect.ValueOf(m.writes))
-		})
+		common := m.spec.common(m.spec.Depth())
+		common.Writes = m.writes
+		design = withCommon(design, common)
 	}
 	m.stream = design.New(m.b)
 	for l := range m.spec.Depth() {

@@ -54,21 +54,17 @@ func withChanges[D any](design D, change func(v reflect.Value)) D {
 	return v.Interface().(D)
 }
 
+// commonSetter is implemented by pointers to structs that embed stream.Common.
+type commonSetter interface{ SetCommon(common stream.Common) }
+
 // withCommon returns a design with the settings that the model gives to every stream.
 func withCommon(d stream.Design, common stream.Common) stream.Design {
-	return withChanges(d, func(v reflect.Value) { v.FieldByName(commonField).Set(reflect.ValueOf(common)) })
+	return withChanges(d, func(v reflect.Value) { v.Addr().Interface().(commonSetter).SetCommon(common) })
 }
-
-// commonField is the name of the stream.Common field that every stream design's struct has.
-const commonField = "Common"
 
 // isDesign tells whether a design is a struct that embeds stream.Common.
 func isDesign(d stream.Design) bool {
-	if !isStruct(d) {
-		return false
-	}
-	f, ok := reflect.TypeOf(d).FieldByName(commonField)
-	return ok && f.Type == reflect.TypeFor[stream.Common]()
+	return isStruct(d) && reflect.PointerTo(reflect.TypeOf(d)).Implements(reflect.TypeFor[commonSetter]())
 }
 
 // isStruct tells whether a design is a struct, neither nil nor a pointer to one.

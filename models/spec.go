@@ -40,11 +40,16 @@ func (c Config) Resolve() (Spec, error) {
 // designed returns the stream's design for the given number of blocks, with the settings that the
 // config gives to every stream.
 func (s Spec) designed(blocks int) stream.Design {
-	return layers.WithDefaults(withCommon(s.Config.Stream, stream.Common{
+	return layers.WithDefaults(withCommon(s.Config.Stream, s.common(blocks)))
+}
+
+// common returns the settings that the config gives to every stream of that number of blocks.
+func (s Spec) common(blocks int) stream.Common {
+	return stream.Common{
 		Layers: blocks, Loop: s.loop(), Vocab: s.Vocab, Positions: s.positionRows(), Heads: s.Attention.Heads, HeadDim: s.Attention.HeadDim, KVHeads: s.KVHeads(),
 		Norm: s.norm(), Init: s.init(), Bias: s.Bias, Tied: s.TieEmbeddings,
 		ExactGelu: s.Gelu == GeluExact, InputScale: s.inputScale(), Dropout: s.Dropout,
-		Blocks: s.blockOptions(), AttentionOnly: s.attentionOnly(), Ratios: s.ratios()}))
+		Blocks: s.blockOptions(), AttentionOnly: s.attentionOnly(), Ratios: s.ratios()}
 }
 
 // Depth returns the number of blocks that a token passes, counting a loop's blocks each time. Sites

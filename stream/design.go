@@ -102,6 +102,9 @@ type Common struct {
 	Ratios
 }
 
+// SetCommon sets all of them: so a model fills in any design's struct that embeds Common.
+func (c *Common) SetCommon(common Common) { *c = common }
+
 // Ratios holds a model's sizes divided by those of its muP base. Without a base they are as
 // Unscaled returns them.
 type Ratios struct {
