@@ -59,7 +59,7 @@ func formatHeader(sorted []Tensor, metadata map[string]string) ([]byte, error) {
 		text.WriteByte(' ')
 	}
 	if text.Len() > maxHeaderBytes {
-		return nil, errors.Errorf("the header takes %d bytes, the format allows %d: fewer tensors or less metadata", text.Len(), maxHeaderBytes)
+		return nil, errors.Errorf("the header takes %d bytes, the format allows %d: write fewer tensors or less metadata", text.Len(), maxHeaderBytes)
 	}
 	return text.Bytes(), nil
 }

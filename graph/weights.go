@@ -63,7 +63,7 @@ func (p *Program) convertWeights() error {
 		return nil
 	}
 	if p.options.Gradients || p.options.HookGradients {
-		return errors.Errorf("weights: want none with gradients, got %q", p.options.Weights)
+		return errors.Errorf(`weights: want "" in a program with gradients, which reads float32, got %q`, p.options.Weights)
 	}
 	reads := p.weightReads()
 	for _, parameter := range p.builder.params {

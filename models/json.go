@@ -87,7 +87,7 @@ func (z Zoo) Unmarshal(text []byte) (Config, error) {
 	c, err := z.unmarshal(text)
 	var wrong *settings.Error
 	if errors.As(err, &wrong) {
-		err = errors.Errorf("a damaged file, or one of a newer program or of one with more designs: %s: %s", wrong.Key, wrong.Problem)
+		err = errors.Errorf("the file is damaged, or was written by a newer program or one with more designs: %s: %s", wrong.Key, wrong.Problem)
 	}
 	return c, errors.Wrap(err, "models: config")
 }

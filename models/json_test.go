@@ -88,7 +88,7 @@ func TestJSONOfAnotherZoo(t *testing.T) {
 	text, err := json.Marshal(c)
 	require.NoError(t, err)
 	_, err = models.Standard().Unmarshal(text)
-	assert.ErrorContains(t, err, "a damaged file, or one of a newer program or of one with more designs: model.feedforward.kind: want one of ")
+	assert.ErrorContains(t, err, "the file is damaged, or was written by a newer program or one with more designs: model.feedforward.kind: want one of ")
 	read, err := models.Standard().With(broad{}).WithKinds(narrow{}).Unmarshal(text)
 	require.NoError(t, err)
 	assert.Equal(t, c, read)

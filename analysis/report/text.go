@@ -8,7 +8,7 @@ import (
 
 // OverRows chooses rows of text to average over.
 type OverRows struct {
-	Rows int `yaml:"rows" min:"0" max:"1000000" help:"average over <N> rows of the validation text of the model's run, as long as in training; 0: a prompt"`
+	Rows int `yaml:"rows" min:"0" max:"1000000" help:"read <N> rows of the model's validation text, as long as in training; 0: a prompt, or the usual number"`
 }
 
 // texts returns the rows of tokens that an analysis averages over: a list of prompts, or the given

@@ -45,8 +45,8 @@ type call struct {
 
 	Data    string        `yaml:"data" help:"the text: a <FILE>, folder or glob, as for prepare; without, the source of Go's standard library"`
 	Time    time.Duration `yaml:"time" default:"20m" help:"plan for <TIME>, as in 1h, in all"`
-	Out     string        `yaml:"out" help:"folder of everything that is written; without, runs/tour"`
-	Seed    uint64        `yaml:"seed" default:"1" help:"seed of weights and batches"`
+	Out     string        `yaml:"out" help:"write everything into folder <DIR>; without, runs/tour"`
+	Seed    uint64        `yaml:"seed" default:"1" help:"seed weights and batches with <N>"`
 	Threads int           `yaml:"threads" min:"0" max:"1024" help:"use <N> CPU threads; 0: one per core"`
 
 	prompt string // of the samples: how the validation text begins

@@ -30,11 +30,11 @@ func TestAnnouncedLengths(t *testing.T) {
 		"\x15\x02\x19\x1c\x48" + huge:                                    "its footer: a text of 2147483647 bytes is announced where 0 are left",
 		"\x15\x02\x19\xfc\xc0\x9a\x0c" + strings.Repeat("\x00", 200_000): "its footer: a list of 200000 elements is announced where 200000 bytes are left",
 		"\xfb" + huge + "\x88":                                           "its footer: a list of 2147483647 elements is announced where 0 bytes are left",
-		strings.Repeat("\x1c", 1<<20):                                    "its footer: more than 64 structs and lists are in each other",
-		"\x19" + strings.Repeat("\x19", 1<<20):                           "its footer: more than 64 structs and lists are in each other",
+		strings.Repeat("\x1c", 1<<20):                                    "its footer: want at most 64 structs and lists in each other, got more",
+		"\x19" + strings.Repeat("\x19", 1<<20):                           "its footer: want at most 64 structs and lists in each other, got more",
 		"\x15\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff":               "its footer: binary: varint overflows a 64-bit integer",
 		"\x15": "its footer: unexpected EOF",
-		"\x1f": "its footer: type 15 is none of Thrift's",
+		"\x1f": "its footer: want a type of Thrift, got number 15",
 	} {
 		_, err := texts(withFooter(footer), "text", 0)
 		assert.ErrorContains(t, err, "want a Parquet file, got a damaged or truncated one: "+want)

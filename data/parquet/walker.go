@@ -107,7 +107,7 @@ func (w *walker) fields(depth int) {
 // value passes over a value that is no field of type bool.
 func (w *walker) value(kind byte, depth int) {
 	if depth > mostDepth {
-		w.err = errors.Errorf("more than %d structs and lists are in each other", mostDepth)
+		w.err = errors.Errorf("want at most %d structs and lists in each other, got more", mostDepth)
 		return
 	}
 	switch kind {
@@ -129,7 +129,7 @@ func (w *walker) value(kind byte, depth int) {
 	case thriftStruct:
 		w.fields(depth)
 	default:
-		w.err = errors.Errorf("type %d is none of Thrift's", kind)
+		w.err = errors.Errorf("want a type of Thrift, got number %d", kind)
 	}
 }
 
