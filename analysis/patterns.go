@@ -73,7 +73,7 @@ func (p *AttentionPatterns) Table() figure.Table {
 	return t
 }
 
-// Figures is the patterns of all heads.
+// Figures draws the patterns of all heads.
 func (p *AttentionPatterns) Figures() []figure.Figure {
 	f := figure.Attention{Title: fmt.Sprintf("Attention patterns of layer %d", p.Layer), Tokens: texts(p.IDs)}
 	for h, pattern := range p.Patterns {

@@ -141,8 +141,8 @@ func (c *Cache) advance() {
 // Running returns the cached row that row i of the current run extends.
 func (c *Cache) Running(i int) kernel.CachedRow { return c.running[i] }
 
-// Row returns the state, before the current run, of the cache's row for the run's row i.
+// Row returns the state, before the current run, of the cached row that row i of the run extends.
 func (c *Cache) Row(i int) CacheRow { return c.rows[c.running[i].Row].CacheRow }
 
-// SetNext sets the state that the cache's row for the run's row i gets if the run succeeds.
+// SetNext sets the state of that cached row after the run, if the run succeeds.
 func (c *Cache) SetNext(i int, r CacheRow) { c.next[i] = r }

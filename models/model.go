@@ -1,7 +1,6 @@
 package models
 
 import (
-
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -82,7 +81,7 @@ func (m *Model) makeParameters() {
 	m.addUnembedding()
 }
 
-// addBlock makes the block of one site.
+// addBlock makes the attention or the feed-forward of one site.
 func (m *Model) addBlock(site stream.Site) {
 	c := m.spec
 	switch site.Sublayer {

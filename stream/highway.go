@@ -50,7 +50,8 @@ func (c HighwayConfig) SetPlain(own, _ *graph.Store) error {
 	return nil
 }
 
-// Cost adds the units to a vector stream's cost; each unit's maps are kept before the gate.
+// Cost adds the units to a vector stream's cost. What each unit's two maps compute is kept for the
+// gradient of its gate.
 func (c HighwayConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()
 	unit := layers.LinearCost(d, 2*d, c.Bias).Plus(layers.ActivationCost(2 * d))

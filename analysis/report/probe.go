@@ -42,7 +42,7 @@ type Label struct {
 	Label    string `yaml:"label" json:"label"`
 }
 
-// UnmarshalText reads the file of a name.
+// UnmarshalText reads the file with the given name.
 func (l *Labels) UnmarshalText(name []byte) error {
 	text, err := readList(string(name))
 	if err == nil {

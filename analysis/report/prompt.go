@@ -120,7 +120,7 @@ func tokenCount(n int) string {
 // (data.Prompts).
 type Prompts []string
 
-// UnmarshalText reads the file of a name.
+// UnmarshalText reads the file with the given name.
 func (p *Prompts) UnmarshalText(name []byte) error {
 	text, err := readList(string(name))
 	if err == nil {
@@ -133,7 +133,7 @@ func (p *Prompts) UnmarshalText(name []byte) error {
 // the name of a file, on each line a prompt, a tab and a corrupt one, or of a .jsonl an object.
 type PatchPairs []PatchPair
 
-// UnmarshalText reads the file of a name.
+// UnmarshalText reads the file with the given name.
 func (p *PatchPairs) UnmarshalText(name []byte) error {
 	text, err := readList(string(name))
 	if err == nil {

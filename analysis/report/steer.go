@@ -219,7 +219,7 @@ func (o Steer) texts(ctx context.Context, m *Model, ids []int32, axes []string, 
 	return texts, nil
 }
 
-// Table is both texts.
+// Table shows both texts.
 func (s *Steering) Table() figure.Table {
 	t := figure.Table{Title: fmt.Sprintf("%s plus %g times a direction of norm %.4g (its own is %.4g on average)", s.Activation, s.Scale, s.Norm, s.Mean),
 		Header: []string{"run", "text"}}

@@ -19,10 +19,11 @@ type TrainingInputs struct {
 	EqualLossSteps int    `json:"equal_loss_steps"`
 }
 
-// PaperTraining are rmt-305m and transformer-405m on batches of 256 rows of 512 tokens (paper,
-// Tables 8 and 9). The steps are inferred from the printed FLOPs by [impliedSteps]: 46,000 is the
-// one multiple of 1,000, 27,050 the one multiple of 50, at which the totals that the printed FLOPs
-// imply give 1.18e19, 8.45e18 and 4.97e18. Table 4's times over section 4.2's seconds a step agree.
+// PaperTraining returns the runs of rmt-305m and transformer-405m on batches of 256 rows of 512
+// tokens (paper, Tables 8 and 9). [impliedSteps] infers the steps from the printed FLOPs: 46,000 is
+// the only multiple of 1,000, 27,050 the only multiple of 50, at which the totals that the printed
+// FLOPs imply give 1.18e19, 8.45e18 and 4.97e18. Table 4's times, divided by section 4.2's seconds
+// a step, are about 46,000 steps, too.
 func PaperTraining() TrainingInputs {
 	return TrainingInputs{Transformer: mediumTransformer, Matrix: mediumRMT, Batch: 256, Seq: 512, Steps: 46_000, EqualLossSteps: 27_050}
 }

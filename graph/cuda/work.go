@@ -12,7 +12,7 @@ type Work struct {
 	Bytes   int    // bytes that it reads and writes; each array counts once
 }
 
-// Copy is a kind of copy.
+// Copy says from where to where bytes are copied, or that zeros are written.
 type Copy string
 
 // The kinds of copies.

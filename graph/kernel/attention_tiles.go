@@ -101,7 +101,8 @@ func (a *Attention[T]) prepareTiles(v *attentionView[T], i0, i1 int, all bool) {
 	}
 }
 
-// copyTokenRows copies rows of queries, keys or values, which at finds.
+// copyTokenRows copies the rows i0:i1 of queries, keys or values, of which row i begins at index
+// at(i) of a.qkv. It fills up each row and the last tile with zeros.
 func (a *Attention[T]) copyTokenRows(to []BFloat16, at func(i int) int, i0, i1 int) {
 	for i := i0; i < i1; i++ {
 		row := to[i*a.sumDim:][:a.sumDim]
@@ -144,7 +145,7 @@ func (a *Attention[T]) packTilePairs(panels []float32, x []BFloat16, i0, i1 int)
 // tilePairs returns the distance between panels of pairs of rows.
 func (a *Attention[T]) tilePairs() int { return upToTile(a.d.Seq) / 2 * tilePanel }
 
-// upToTile returns n, up to a multiple of 32.
+// upToTile returns n, rounded up to a multiple of 32.
 func upToTile(n int) int { return (n + tileK - 1) / tileK * tileK }
 
 // tileColumns returns the columns that the rows r0:r1 of a span may see, in whole panels.

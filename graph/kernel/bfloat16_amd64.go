@@ -45,7 +45,7 @@ func fastWidenBFloat16(p path, dst []float32, src []BFloat16, n int) {
 	}
 }
 
-// fastInterleave makes the first n pairs on a fast path.
+// fastInterleave interleaves the first n elements of even and odd on a fast path.
 func fastInterleave(p path, dst, even, odd []BFloat16, n int) {
 	to := (*float32)(unsafe.Pointer(&dst[0]))
 	if p >= avx512 {

@@ -22,7 +22,7 @@ func fastWidenBFloat16(_ path, dst []float32, src []BFloat16, n int) {
 	neonWiden(&dst[0], &src[0], n)
 }
 
-// fastInterleave makes the first n pairs.
+// fastInterleave interleaves the first n elements of even and odd.
 func fastInterleave(_ path, dst, even, odd []BFloat16, n int) {
 	neonInterleave((*float32)(unsafe.Pointer(&dst[0])), &even[0], &odd[0], n)
 }

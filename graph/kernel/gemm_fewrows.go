@@ -14,28 +14,27 @@ const (
 )
 
 // axpyTile is one call of the micro-kernel y += a_0 x_0, y += a_1 x_1, ... The assembly reads the
-// float32 form by offset. y has n elements; x has rows of n elements, xs apart; a has an element
-// for each row, as apart.
+// float32 form by offset.
 type axpyTile[T Float] struct {
 	y, a  *T
-	as    int
+	as    int // distance between the elements of a, one for each row of x
 	x     *T
-	xs    int
-	n     int
+	xs    int // distance between the rows of x
+	n     int // elements of y, and of a row of x
 	ahead int // prefetches as many rows, beginning ahead elements after x
 }
 
-// gemvTile is one call of the micro-kernel y[v] = x a[v], for a few vectors a[v], as apart, and
-// gemvRows rows of x, xs apart, of 8 * squares elements. It prefetches as many elements as it
-// reads, beginning ahead elements after x. The assembly reads the float32 form by offset.
+// gemvTile is one call of the micro-kernel y[v] = x a[v] for a few vectors a[v]. It prefetches as
+// many elements as it reads, beginning ahead elements after x. The assembly reads the float32 form
+// by offset.
 type gemvTile[T Float] struct {
 	y       *T
-	ys      int
+	ys      int // distance between the vectors y[v], of gemvRows elements
 	a       *T
-	as      int
+	as      int // distance between the vectors a[v]
 	x       *T
-	xs      int
-	squares int
+	xs      int // distance between the gemvRows rows of x
+	squares int // a row of x, like each a[v], has 8 * squares elements
 	ahead   int
 }
 

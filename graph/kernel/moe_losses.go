@@ -102,7 +102,7 @@ func (t *routerSums[T]) Part(worker, lo, hi int) {
 	}, sum)
 }
 
-// routerGradient writes the gradient of the balance or, if shares is nil, of the z-loss.
+// routerGradient writes the gradient of the balance loss or, if shares is nil, of the z-loss.
 type routerGradient[T Float] struct {
 	dlogits, logits []T
 	experts         int

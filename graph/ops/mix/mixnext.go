@@ -95,7 +95,8 @@ func (nextProjection) Launch(*graph.DeviceCall) {}
 // Bytes returns 0: the primary counts what it writes.
 func (nextProjection) Bytes(graph.Cost) int { return 0 }
 
-// VJP does for z what nextRead does for u.
+// VJP leaves the gradients to the primary, as nextRead does. Where that cannot be, it makes the
+// gradients of a LinearOp.
 func (k nextProjection) VJP(d *graph.Derivative) {
 	if !d.Hold(0, projectionTerm{d.Gradient(), d.Output(), d.Wants(1), d.Inputs() > 2 && d.Wants(2)}) {
 		k.LinearOp.VJP(d)

@@ -27,8 +27,8 @@ func (k tileRow) emit(w *asm.Writer) {
 }
 
 // tileColumns makes tiles of an A that is stored [k, rows]: it pairs the elements of two stored
-// rows, then transposes the pairs. Tiles take 16 columns each of 32 stored rows, which are ss
-// elements apart, and are ds elements apart.
+// rows, then transposes the pairs. A tile takes 16 columns of 32 stored rows, which are ss
+// elements apart; the tiles are ds elements apart.
 type tileColumns struct{ isa }
 
 func (tileColumns) signature() string {
