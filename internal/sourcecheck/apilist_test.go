@@ -30,6 +30,7 @@ var update = flag.Bool("update", false, "write "+apiFile+" anew")
 // TestAPI: api.txt has one line for each name that a package outside internal exports, so that a
 // change of what other programs may use is seen in review.
 func TestAPI(t *testing.T) {
+	atRoot(t)
 	var lines []string
 	for _, dir := range publicPackages(t) {
 		lines = append(lines, exportedBy(t, dir)...)

@@ -23,6 +23,7 @@ const (
 // TestCodeColumns: no production line is over 160 columns. Long help texts of settings go into a
 // method Help (settings.Helper).
 func TestCodeColumns(t *testing.T) {
+	atRoot(t)
 	for _, path := range files(t, ".go") {
 		source, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -41,6 +42,7 @@ func TestCodeColumns(t *testing.T) {
 // TestColumns refuses comment lines that are too long. Equations and commands, which are indented
 // by a tab, comments after code, directives and generated files may be longer.
 func TestColumns(t *testing.T) {
+	atRoot(t)
 	for _, path := range files(t, ".go") {
 		for _, line := range longLines(t, path, nil) {
 			t.Errorf("%s: want comment lines of at most %d columns, got %s", path, columns, line)

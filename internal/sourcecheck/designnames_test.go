@@ -27,6 +27,7 @@ const list = "models/zoo.go"
 // name of a stream's design as a string literal, apart from the method that returns it; and only
 // package stream refers to the struct of a design.
 func TestOnlyTheListNamesDesigns(t *testing.T) {
+	atRoot(t)
 	d := designsOf(models.Standard())
 	for _, path := range sources(t) {
 		if path != list {
@@ -111,6 +112,7 @@ func examples() map[string][]string {
 // ones. A test of a property asks the zoo for it; numbers that a test expects of a design are in
 // testdata/designs.
 func TestFewTestsNameDesigns(t *testing.T) {
+	atRoot(t)
 	d := designsOf(models.Standard())
 	plain := []string{"matrix", "vector"}
 	presets := map[string]string{}
@@ -176,6 +178,7 @@ var words = regexp.MustCompile(`[a-z0-9]+(-[a-z0-9]+)*`)
 
 // TestNamesAreFound: the test finds a name and a struct, and ignores what only looks like one.
 func TestNamesAreFound(t *testing.T) {
+	atRoot(t)
 	file, err := parser.ParseFile(token.NewFileSet(), "x.go", `package x
 type c struct { Matrix int `+"`yaml:\"matrix\"`"+` }
 func f() any { return stream.HyperConfig{N: len("mhc") + len("mhcs") + other.HyperConfig} }

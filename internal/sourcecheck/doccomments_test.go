@@ -19,6 +19,7 @@ var documented = []string{"graph", "graph/ops/attention", "graph/ops/elementwise
 // TestExportedFunctionsAreDocumented: every exported function and method has a doc comment
 // that begins with its name and says something of its own.
 func TestExportedFunctionsAreDocumented(t *testing.T) {
+	atRoot(t)
 	for _, p := range documented {
 		t.Run(p, func(t *testing.T) {
 			n := 0

@@ -11,6 +11,9 @@ import (
 
 // The README's Go.
 func Example() {
+	if err := chdir(); err != nil {
+		log.Fatal(err)
+	}
 	m, err := pretrained.Open("examples/embedded/model.safetensors") // or zoo:quickstart, runs/quickstart, or a folder of Hugging Face's
 	if err != nil {
 		log.Fatal(err)

@@ -114,6 +114,7 @@ var leaves = []string{"internal/settings", "zoo", "internal/statusline", "intern
 	"internal/build", "internal/memory", "internal/regular", "internal/clone", "internal/badsetting", "internal/stats", "internal/tfevents"}
 
 func TestImportOrder(t *testing.T) {
+	atRoot(t)
 	list := exec.Command("go", "list", "-deps", "-json=ImportPath,Deps", "./...")
 	out, err := list.Output()
 	require.NoError(t, err)

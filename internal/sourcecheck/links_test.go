@@ -79,6 +79,7 @@ func linked(tree fs.FS) (pages []string, err error) {
 
 // TestLinks: every link in the documents leads somewhere, and every page of docs/ is linked.
 func TestLinks(t *testing.T) {
+	atRoot(t)
 	pages, err := linked(os.DirFS("."))
 	require.NoError(t, err)
 	docs, err := filepath.Glob("docs/*.md")

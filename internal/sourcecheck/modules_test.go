@@ -16,6 +16,7 @@ import (
 // Commands are installed by go install ...@latest, which refuses a go.mod with replace lines. So
 // go.work says that the cuda build takes gorgonia.org/cu from graph/cuda/cu.
 func TestModules(t *testing.T) {
+	atRoot(t)
 	var mod struct{ Replace []any }
 	edited(t, &mod, "mod", "edit", "-json", "./go.mod")
 	require.Empty(t, mod.Replace)
@@ -50,6 +51,7 @@ func TestModules(t *testing.T) {
 // module of that name has, too. go mod tidy looks for all of them there, also in the modules of
 // others, where no go.work says otherwise.
 func TestImportsOfTheBinding(t *testing.T) {
+	atRoot(t)
 	both := []string{"gorgonia.org/cu", "gorgonia.org/cu/blas", "gorgonia.org/cu/dnn"}
 	found := 0
 	for _, name := range files(t, ".go") {
@@ -78,6 +80,7 @@ func edited(t *testing.T, into any, args ...string) {
 
 // TestProgramsHoldNoBrowser: only tests import the package that drives a browser.
 func TestProgramsHoldNoBrowser(t *testing.T) {
+	atRoot(t)
 	out, err := exec.Command("go", "list", "-deps", "./cmd/...", "./examples/...").Output()
 	require.NoError(t, err)
 	require.Contains(t, string(out), "residua/trainer")
@@ -87,6 +90,7 @@ func TestProgramsHoldNoBrowser(t *testing.T) {
 // TestOnlyPrepareReadsParquet: the Parquet library is linked with its tag alone, into the program
 // that prepares text, neither into train nor into programs with a model inside.
 func TestOnlyPrepareReadsParquet(t *testing.T) {
+	atRoot(t)
 	of := func(packages ...string) string {
 		out, err := exec.Command("go", append([]string{"list", "-deps"}, packages...)...).Output()
 		require.NoError(t, err)

@@ -17,6 +17,7 @@ var phrase = regexp.MustCompile(`(?i)\b(is|are|was|were)\s+(that|those)\s+of\b|\
 
 // TestPhrases refuses the phrases in Go comments and in Markdown.
 func TestPhrases(t *testing.T) {
+	atRoot(t)
 	for _, path := range files(t, ".go", ".md") {
 		for _, text := range prose(t, path) {
 			for _, found := range phrase.FindAllString(text, -1) {

@@ -24,14 +24,6 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestMain runs the tests in the repository's root.
-func TestMain(m *testing.M) {
-	if err := os.Chdir("../.."); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run())
-}
-
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -41,6 +33,7 @@ func read(t *testing.T, path string) string {
 
 // TestGoIsThatOfExamples: each block of Go occurs, word for word, in an example that is built.
 func TestGoIsThatOfExamples(t *testing.T) {
+	atRoot(t)
 	var examples strings.Builder
 	require.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(path, ".go") && (strings.HasPrefix(filepath.Base(path), "example") || strings.HasPrefix(filepath.ToSlash(path), "examples/")) {
@@ -63,11 +56,13 @@ func TestGoIsThatOfExamples(t *testing.T) {
 
 // TestFiveMinutes: the README is short. TestLinks checks its links.
 func TestFiveMinutes(t *testing.T) {
+	atRoot(t)
 	assert.LessOrEqual(t, strings.Count(read(t, "README.md"), "\n"), 110)
 }
 
 // TestTheSample: the README shows what its command writes.
 func TestTheSample(t *testing.T) {
+	atRoot(t)
 	page := read(t, "README.md")
 	command := regexp.MustCompile("\\(`residua generate (.*)`\\)").FindStringSubmatch(page)
 	require.NotNil(t, command)
@@ -79,6 +74,7 @@ func TestTheSample(t *testing.T) {
 // TestStreamsAreCounted: the number of streams besides the RMT that the README gives, in tens, is
 // right.
 func TestStreamsAreCounted(t *testing.T) {
+	atRoot(t)
 	others := len(models.Standard().Streams()) - 1
 	tens := map[int]string{2: "twenty", 3: "thirty", 4: "forty"}
 	assert.Contains(t, unwrapped(t, "README.md"), " and some "+tens[others/10]+" other streams")
@@ -92,6 +88,7 @@ func unwrapped(t *testing.T, page string) string {
 // TestQuickstart: what docs/experiments.md says of quickstart is in its log, without the seeds that
 // chose the rate.
 func TestQuickstart(t *testing.T) {
+	atRoot(t)
 	const rate = 5.6e-3
 	losses := map[string]map[int]float64{"rmt": {}, "transformer": {}}
 	flops := map[string]float64{}
@@ -160,6 +157,7 @@ func chosenLosses(t *testing.T, study string) map[string]map[int]float64 {
 // TestTheCards: what the README, docs/experiments.md and docs/log.md say of the cards is in their
 // log, and what the README says of models twice as wide is in the zoo's.
 func TestTheCards(t *testing.T) {
+	atRoot(t)
 	losses := chosenLosses(t, "cards")
 	below := func(series, baseline string, seeds int) stats.Estimate {
 		var all []float64
@@ -198,6 +196,7 @@ func TestTheCards(t *testing.T) {
 // TestTheAdvantageDoesNotLast: what README.md, docs/experiments.md and docs/log.md say of longer
 // training is in the logs and the report of part 8A.
 func TestTheAdvantageDoesNotLast(t *testing.T) {
+	atRoot(t)
 	short, long, longer := chosenLosses(t, "lasting-muon-16"), chosenLosses(t, "lasting-muon-32"), chosenLosses(t, "lasting-muon-35")
 	above := func(rmt, transformer map[int]float64, seeds int) stats.Estimate {
 		var all []float64
@@ -236,6 +235,7 @@ func TestTheAdvantageDoesNotLast(t *testing.T) {
 // TestALargerStream: what docs/experiments.md and docs/log.md say of the RMT's keys and its stream
 // is in the logs of the studies of the stream alone.
 func TestALargerStream(t *testing.T) {
+	atRoot(t)
 	var keys, rest []string
 	for _, width := range []string{"64", "128"} {
 		losses := chosenLosses(t, "stream-alone-"+width)
@@ -260,6 +260,7 @@ func TestALargerStream(t *testing.T) {
 
 // TestDepth: the table of docs/experiments.md has the losses and differences of the report.
 func TestDepth(t *testing.T) {
+	atRoot(t)
 	page, report := read(t, "docs/experiments.md"), read(t, "studies/depth/report.md")
 	number := func(row string) string {
 		found := regexp.MustCompile(`(?m)^\| ` + row + ` \|.*? ([+-]?\d\.\d+ ± \d\.\d+) `).FindStringSubmatch(report)
@@ -277,6 +278,7 @@ func TestDepth(t *testing.T) {
 // TestScaling: the tables of docs/experiments.md have the losses and exponents of the report, and
 // its text the share of the FLOPs.
 func TestScaling(t *testing.T) {
+	atRoot(t)
 	page, report := read(t, "docs/experiments.md"), read(t, "studies/scaling-bytes/report.md")
 	sizes := regexp.MustCompile(`(?m)^\| \S+ size\d \| \S+ \| (\S+) \| \S+ \| (\S+) \| (\S+) \| \S+ \| 3 \| (\S+ ± \S+) \|`).FindAllStringSubmatch(report, -1)
 	require.Len(t, sizes, 8)
@@ -297,6 +299,7 @@ func TestScaling(t *testing.T) {
 
 // TestCapacity: the table of docs/experiments.md has the thresholds of the report.
 func TestCapacity(t *testing.T) {
+	atRoot(t)
 	page, report := read(t, "docs/experiments.md"), read(t, "studies/capacity/report.md")
 	rows := regexp.MustCompile(`(?m)^\| \S+ \| 3 \| (\S+) \| (.*) \| (\S+) \| (.*) \|$`).FindAllStringSubmatch(report, -1)
 	require.Len(t, rows, 9)
@@ -313,6 +316,7 @@ func estimate(e stats.Estimate) string { return fmt.Sprintf("%.3f ± %.3f", e.Me
 
 // TestTrainingSpeeds: the table of docs/speed.md has the speeds of the files next to it.
 func TestTrainingSpeeds(t *testing.T) {
+	atRoot(t)
 	page := read(t, "docs/speed.md")
 	files, err := filepath.Glob("experiment/bench/results/*.json")
 	require.NoError(t, err)
@@ -339,6 +343,7 @@ func TestTrainingSpeeds(t *testing.T) {
 // TestSpeed: the first table of docs/speed.md, a row for each kind of processor, and the README's
 // two speeds are in files that bench wrote.
 func TestSpeed(t *testing.T) {
+	atRoot(t)
 	page := read(t, "docs/speed.md")
 	var compiled []string
 	for _, row := range []struct{ processor, training, precision, generation, weights string }{

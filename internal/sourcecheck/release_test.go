@@ -21,6 +21,7 @@ import (
 // TestArchives: a commit's archive has the same bytes each time; it contains no folders, and the
 // program in it is executable.
 func TestArchives(t *testing.T) {
+	atRoot(t)
 	if !longtest.Exhaustive() || runtime.GOOS != "linux" {
 		t.Skip("builds a program twice, in minutes, with Linux's tools")
 	}
@@ -57,6 +58,7 @@ func TestArchives(t *testing.T) {
 // TestInstalled: go install of a released version works without go.work; with the tag cuda it fails
 // with one line that says what to do.
 func TestInstalled(t *testing.T) {
+	atRoot(t)
 	longtest.Skip(t)
 	const version = "v0.1.0"
 	proxy := t.TempDir()

@@ -14,6 +14,7 @@ import (
 // TestReliabilityNamesTests: every test that docs/reliability.md names exists, in the package that
 // it names; a bug's row also says whether its test fails before the mend.
 func TestReliabilityNamesTests(t *testing.T) {
+	atRoot(t)
 	text, err := os.ReadFile(filepath.Join("docs", "reliability.md"))
 	require.NoError(t, err)
 	tests := map[string]string{} // the packages of each, in one text
@@ -48,6 +49,7 @@ func TestReliabilityNamesTests(t *testing.T) {
 
 // TestPlantedFaults: each fuzz target has a fault to find, whose text is in its file once.
 func TestPlantedFaults(t *testing.T) {
+	atRoot(t)
 	targets := map[string]bool{} // whether a fault is planted for it
 	for _, path := range files(t, ".go") {
 		if !strings.HasSuffix(path, "_test.go") {

@@ -34,6 +34,7 @@ var (
 // TestEveryStatementIsShown: each row names files, commands and tests that exist, or says why it is
 // not shown yet; a row that names an analysis says what the analysis found.
 func TestEveryStatementIsShown(t *testing.T) {
+	atRoot(t)
 	text, err := os.ReadFile(filepath.Join("docs", "sources.md"))
 	require.NoError(t, err)
 	rows := parseTable(t, string(text))
