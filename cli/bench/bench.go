@@ -16,7 +16,7 @@ import (
 func Suite(zoo models.Zoo) commandline.Suite {
 	return commandline.Suite{
 		Name:    "bench",
-		Summary: "measure the speed and memory of training, or of generation, compared with PyTorch, JAX and between models",
+		Summary: "measure the speed and memory of training, or of generation, compared with PyTorch, JAX and llama.cpp, and between models",
 		Example: `
 			bench models
 			bench models -models rmt-46m,transformer-49m -pytorch=python3 -svg bench.svg

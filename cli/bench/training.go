@@ -14,7 +14,7 @@ type training struct {
 	Models []string `yaml:"models" split:"," default:"rmt-46m,transformer-49m,byte-rmt,byte-transformer,rmt-134m,transformer-162m"`
 	Steps  int      `yaml:"steps" default:"5" min:"1" help:"time <N> steps in a turn"`
 	bench.Size
-	Recompute graph.Recompute `yaml:"recompute" default:"none" choices:"none, cheap, block" help:"what our backward pass computes again, as train.recompute says"`
+	Recompute graph.Recompute `yaml:"recompute" default:"none" choices:"none, cheap, block" help:"the backward pass computes <PART> again: none, cheap or block"`
 	target
 	bench.PyTorch
 	bench.JAX
