@@ -114,7 +114,7 @@ func (e Estimate) String() string {
 // words writes a duration with two units at most: "10 h 12 min", "3 min", "40 s".
 func words(d time.Duration) string {
 	switch {
-	case d < 100*time.Second:
+	case d < 99500*time.Millisecond: // what rounds to 100 s is written in minutes
 		return fmt.Sprintf("%.2g s", d.Seconds())
 	case d < time.Hour:
 		return fmt.Sprintf("%.0f min", d.Minutes())
