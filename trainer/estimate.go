@@ -89,7 +89,7 @@ func (t *Trainer) extrapolate(e Estimate) Estimate {
 		tokens = min(tokens, stop.Tokens)
 	}
 	if stop.FLOPs > 0 {
-		tokens = min(tokens, int64(stop.FLOPs/t.flops))
+		tokens = int64(min(float64(tokens), stop.FLOPs/t.flops)) // a limit may be beyond int64
 	}
 	step := int64(c.StepTokens())
 	e.Steps = max(0, int((tokens+step-1)/step)-t.step())
