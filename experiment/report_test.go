@@ -182,6 +182,8 @@ func TestVariantsTellRisesAndMoves(t *testing.T) {
 	assert.Regexp(t, `\na +1 of 2 +0\.75, 0\.00\n`, text)
 	assert.Regexp(t, `\na +A_res +0\.354\na +B_up +0\.5\n`, text)
 	assert.NotRegexp(t, `\nb +\d of`, text)
+	up[1].Loss = eval.Number(math.NaN())
+	assert.Regexp(t, `\na +1 of 1 +\+Inf\n`, c.Report([]Record{{Series: "a", Evaluations: up}}).Text(), "a loss that is not finite is above all others")
 
 	c = newLines(t, "series: [{name: a}]\nexperiment: {kind: sweep, key: model.layers, values: [1, 2]}")
 	assert.Regexp(t, `\na 1 +A_res +0\.354\n`, c.Report([]Record{{Series: "a", Point: "1", Mixing: moved}}).Text())

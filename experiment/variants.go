@@ -51,11 +51,19 @@ func risesTable(cells []Result) figure.Table {
 	return t
 }
 
-// largestRise returns by how much an evaluation's loss exceeds the lowest before it, at most.
+// largestRise returns by how much an evaluation's loss exceeds the lowest before it, at most. A
+// loss that is not finite counts as infinite.
 func (r Record) largestRise() float64 {
 	rise, lowest := 0.0, math.Inf(1)
 	for _, e := range r.Evaluations {
-		rise, lowest = max(rise, float64(e.Loss)-lowest), min(lowest, float64(e.Loss))
+		loss := float64(e.Loss)
+		if !e.Loss.Finite() {
+			loss = math.Inf(1)
+		}
+		if loss > lowest {
+			rise = max(rise, loss-lowest)
+		}
+		lowest = min(lowest, loss)
 	}
 	return rise
 }
