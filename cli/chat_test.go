@@ -34,6 +34,9 @@ func TestGenerateChat(t *testing.T) {
 	plain := call("generate", "-checkpoint", folder, "-prompt", "// Len is\nfunc ", "-bos=false", "-tokens", "12", "-temperature", "0")
 	require.Zero(t, plain.Code, plain.Stderr)
 	assert.Equal(t, plain.Stdout, "// Len is\nfunc "+answer.Stdout)
+	answer = call("generate", "-checkpoint", folder, "-chat", "-prompt", "Len is", "-tokens", "12", "-temperature", "0", "-json")
+	require.Zero(t, answer.Code, answer.Stderr)
+	assert.Contains(t, answer.Stdout, `"prompt":"// Len is\nfunc "`)
 
 	config["chat_template"] = "{{ raise_exception('roles must alternate') }}"
 	text, err = json.Marshal(config)

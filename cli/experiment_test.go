@@ -133,6 +133,10 @@ func TestThePageOfExperimentKeysIsUpToDate(t *testing.T) {
 
 func TestExperimentRefuses(t *testing.T) {
 	file := writeExperiment(t, "4")
+	bare := strings.TrimSuffix(file, filepath.Ext(file))
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(bare, text, 0o644))
 	for _, c := range []struct {
 		args []string
 		want string
@@ -144,6 +148,7 @@ func TestExperimentRefuses(t *testing.T) {
 		{[]string{"-jobs", "-1", file}, "-jobs: want >= 0, got -1"},
 		{[]string{"-stop-after", "-1s", file}, "-stop-after: want >= 0, got "},
 		{[]string{file + "x"}, "want the YAML file of an experiment"},
+		{[]string{bare}, "-out: want a folder, since CONFIG without its extension names none, got none for " + bare},
 	} {
 		callExperiment(c.args...).Refused(t, c.want)
 	}

@@ -30,6 +30,17 @@ func TestInteractiveOfAPipe(t *testing.T) {
 	assert.Equal(t, "warning: prompt: want at most 20 tokens, the model's window, got 34: shorten it, or set slide (-slide), so that the model sees its end alone\n", got.Stderr)
 }
 
+// TestInteractiveEmptyLine: an empty line, of which nothing is read without BOS, does not end the
+// command.
+func TestInteractiveEmptyLine(t *testing.T) {
+	run := clitest.Train(t)
+	command := generate.Command(models.Standard(), strings.NewReader("line 7\n\nline 8"))
+	got := clitest.Call(command, "-checkpoint", run.Dir, "-tokens", "4", "-temperature", "0", "-bos=false", "-interactive")
+	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
+	assert.Contains(t, got.Stdout, "\nline 8")
+	assert.Equal(t, "warning: -bos: want true, or a text, got neither: nothing is read\n", got.Stderr)
+}
+
 // TestInteractiveOnATerminal: Ctrl-C stops a text, at the prompt it begins a new line, Ctrl-D
 // ends.
 func TestInteractiveOnATerminal(t *testing.T) {

@@ -12,6 +12,7 @@ type StreamDecoder struct {
 	tokenizer Tokenizer
 	id        [1]int32
 	pending   []byte // beginning of a character, at most 3 bytes
+	before    int
 }
 
 // NewStreamDecoder returns a decoder for ids of t.
@@ -23,17 +24,26 @@ func NewStreamDecoder(t Tokenizer) *StreamDecoder {
 // long token.
 func (d *StreamDecoder) Next(id int32) string {
 	d.id[0] = id
+	held := len(d.pending)
 	d.pending = append(d.pending, d.tokenizer.Decode(d.id[:])...)
 	var text []byte
 	rest := d.pending
+	d.before = 0
 	for utf8.FullRune(rest) {
 		r, size := utf8.DecodeRune(rest)
 		text = utf8.AppendRune(text, r)
 		rest = rest[size:]
+		if held -= size; held >= 0 { // a byte of earlier ids that begins no character
+			d.before = len(text)
+		}
 	}
 	d.pending = d.pending[:copy(d.pending, rest)]
 	return string(text)
 }
+
+// Before returns how many bytes of the text that Next has just returned stand before what its own
+// id adds: U+FFFD for bytes of earlier ids, which that id has not made a character.
+func (d *StreamDecoder) Before() int { return d.before }
 
 // Flush ends the text: it returns U+FFFD for each byte held back, and resets the decoder.
 func (d *StreamDecoder) Flush() string {

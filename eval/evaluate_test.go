@@ -158,3 +158,13 @@ func TestScoreAsJSON(t *testing.T) {
 	read.Perplexity = 0
 	assert.Equal(t, eval.Score{Tokens: 2, Loss: 800, BitsPerByte: 0.1}, read)
 }
+
+// TestAccuracyOfZero: the JSON of a Task's score has its accuracy even if no answer is right.
+func TestAccuracyOfZero(t *testing.T) {
+	text, err := json.Marshal(eval.Score{Tokens: 2, Loss: 1, Chance: 0.25})
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"accuracy":0,"chance":0.25`)
+	var read eval.Score
+	require.NoError(t, json.Unmarshal(text, &read))
+	assert.Equal(t, 0.25, read.Chance)
+}

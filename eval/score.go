@@ -40,26 +40,33 @@ func (s Score) finite() error {
 
 // scoreJSON is a Score as JSON, with null for values that are not finite.
 type scoreJSON struct {
-	Tokens      int    `json:"tokens"`
-	Loss        Number `json:"loss"`
-	Perplexity  Number `json:"perplexity"`
-	BitsPerByte Number `json:"bits_per_byte"`
-	Accuracy    Number `json:"accuracy,omitempty"`
-	Chance      Number `json:"chance,omitempty"`
+	Tokens      int     `json:"tokens"`
+	Loss        Number  `json:"loss"`
+	Perplexity  Number  `json:"perplexity"`
+	BitsPerByte Number  `json:"bits_per_byte"`
+	Accuracy    *Number `json:"accuracy,omitempty"` // of a Task, where it may be 0
+	Chance      Number  `json:"chance,omitempty"`
 }
 
 // MarshalJSON writes {"tokens", "loss", "perplexity", "bits_per_byte"}, and of a Task "accuracy"
 // and "chance". Values that are not finite, such as the perplexity of a diverged model, become
 // null.
 func (s Score) MarshalJSON() ([]byte, error) {
-	return json.Marshal(scoreJSON{s.Tokens, Number(s.Loss), Number(s.Perplexity), Number(s.BitsPerByte), Number(s.Accuracy), Number(s.Chance)})
+	j := scoreJSON{s.Tokens, Number(s.Loss), Number(s.Perplexity), Number(s.BitsPerByte), nil, Number(s.Chance)}
+	if s.Chance > 0 {
+		j.Accuracy = (*Number)(&s.Accuracy)
+	}
+	return json.Marshal(j)
 }
 
 // UnmarshalJSON reads null as NaN.
 func (s *Score) UnmarshalJSON(text []byte) error {
 	var read scoreJSON
 	err := json.Unmarshal(text, &read)
-	*s = Score{read.Tokens, float64(read.Loss), float64(read.Perplexity), float64(read.BitsPerByte), float64(read.Accuracy), float64(read.Chance)}
+	*s = Score{read.Tokens, float64(read.Loss), float64(read.Perplexity), float64(read.BitsPerByte), 0, float64(read.Chance)}
+	if read.Accuracy != nil {
+		s.Accuracy = float64(*read.Accuracy)
+	}
 	return err
 }
 

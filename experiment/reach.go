@@ -56,16 +56,20 @@ func (s Reach) Report(r *Results) Report {
 		"", "reached by", "parameters (M)", "tokens (M)", "TFLOP", "seconds", "planned memory (MB)")
 	panels := figure.Panels{Across: 2, OwnAxes: true}
 	chart := [2]figure.Lines{{XLabel: "million tokens"}, {XLabel: "TFLOP of training"}}
-	var first *moments
-	for _, series := range r.plan.series {
+	var first *moments // nil: the first series has no runs yet
+	for at, series := range r.plan.series {
 		for _, c := range r.of(series.Name) {
 			reached := c.reach(func(seed uint64) float64 { return s.target(r, seed) })
-			if first == nil {
+			if at == 0 {
 				first = &reached
 			}
 			row := []string{c.Name(), fmt.Sprintf("%d of %d", len(reached.seeds), len(c.runs))}
 			for i, values := range reached.needs {
-				row = append(row, estimate(values, "%.4g")+share(reached.of(i, *first)))
+				text := estimate(values, "%.4g")
+				if first != nil {
+					text += share(reached.of(i, *first))
+				}
+				row = append(row, text)
 			}
 			needs.Rows = append(needs.Rows, row)
 			tokens := c.curve()

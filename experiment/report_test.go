@@ -171,6 +171,29 @@ func TestVariantsArePaired(t *testing.T) {
 	assert.Regexp(t, `\nb +3 +\+`, c.Report(log).Text())
 }
 
+// TestDifferencesWaitForTheFirst: while the first cell, of which differences and shares are taken,
+// has no runs, no other cell takes its place.
+func TestDifferencesWaitForTheFirst(t *testing.T) {
+	c := newLines(t, "series: [{name: a}, {name: b}, {name: c}]\nexperiment: {kind: variants}")
+	ends := []Record{{Series: "b", Loss: 2}, {Series: "c", Loss: 2.5}}
+	assert.NotContains(t, c.Report(ends).Text(), "Differences from the first")
+	assert.Regexp(t, `(?s)Differences from the first.*\nb +1 +\+1\.0000.*\nc +1 +\+1\.5000`, c.Report(append(ends, Record{Series: "a", Loss: 1})).Text())
+
+	c = newLines(t, "series: [{name: a}, {name: b}]\nexperiment: {kind: sweep, key: model.layers, values: [1, 2, 3]}")
+	ends = []Record{{Series: "a", Point: "2", Loss: 2}, {Series: "a", Point: "3", Loss: 1.5}, {Series: "b", Point: "1", Loss: 2}, {Series: "b", Point: "2", Loss: 1}}
+	text := c.Report(ends).Text()
+	assert.NotRegexp(t, `\na 3 +1 +-`, text)
+	assert.Regexp(t, `\nb 2 +1 +-1\.0000`, text)
+
+	c = newLines(t, "series: [{name: a}, {name: b}, {name: c}]\nexperiment: {kind: reach, target: 2.5}")
+	way := func(tokens int64) []Evaluation {
+		return []Evaluation{{Tokens: tokens, Seconds: 1, Loss: 3}, {Tokens: 2 * tokens, Seconds: 2, Loss: 2}}
+	}
+	ends = []Record{{Series: "b", Loss: 2, Evaluations: way(1e6)}, {Series: "c", Loss: 2, Evaluations: way(2e6)}}
+	assert.NotContains(t, c.Report(ends).Text(), "%)")
+	assert.Contains(t, c.Report(append(ends, Record{Series: "a", Loss: 2, Evaluations: way(4e6)})).Text(), "(25%)")
+}
+
 // TestVariantsTellRisesAndMoves: of runs that were evaluated on the way and logged their
 // coefficients, the largest rise above the lowest loss before it, and the root mean square of a
 // kind's moves.
@@ -182,6 +205,8 @@ func TestVariantsTellRisesAndMoves(t *testing.T) {
 	assert.Regexp(t, `\na +1 of 2 +0\.75, 0\.00\n`, text)
 	assert.Regexp(t, `\na +A_res +0\.354\na +B_up +0\.5\n`, text)
 	assert.NotRegexp(t, `\nb +\d of`, text)
+	up[1].Loss = eval.Number(math.NaN())
+	assert.Regexp(t, `\na +1 of 1 +\+Inf\n`, c.Report([]Record{{Series: "a", Evaluations: up}}).Text(), "a loss that is not finite is above all others")
 
 	c = newLines(t, "series: [{name: a}]\nexperiment: {kind: sweep, key: model.layers, values: [1, 2]}")
 	assert.Regexp(t, `\na 1 +A_res +0\.354\n`, c.Report([]Record{{Series: "a", Point: "1", Mixing: moved}}).Text())

@@ -50,7 +50,7 @@ func (s Sweep) Report(r *Results) Report {
 		line := r.line(series.Name, func(c Result) float64 { return c.point.Values[s.Key] })
 		line.Points, line.Marks = false, true
 		chart.Series = append(chart.Series, line)
-		groups = append(groups, r.of(series.Name))
+		groups = append(groups, (&Results{cells: r.all}).of(series.Name))
 	}
 	return Report{Tables: []figure.Table{r.Table("Means over seeds, ± standard errors"),
 		differences("Differences from the first value of each series, run by run with the same seed", groups...),

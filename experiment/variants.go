@@ -25,8 +25,8 @@ func (v Variants) TimesEvaluated() int { return v.Evaluations }
 
 func (Variants) Report(r *Results) Report {
 	return Report{Tables: []figure.Table{r.Table("Means over seeds, ± standard errors"), accuracyTable(r.cells),
-		differences("Differences from the first, run by run with the same seed", r.cells),
-		risesTable(r.cells), movesTable(r.cells), seedsTable(r.cells)}, Picture: differenceBars(r.cells)}
+		differences("Differences from the first, run by run with the same seed", r.all),
+		risesTable(r.cells), movesTable(r.cells), seedsTable(r.all)}, Picture: differenceBars(r.cells)}
 }
 
 // risesTable shows the largest rise of each run's validation loss above the lowest before it.
@@ -51,11 +51,19 @@ func risesTable(cells []Result) figure.Table {
 	return t
 }
 
-// largestRise returns by how much an evaluation's loss exceeds the lowest before it, at most.
+// largestRise returns by how much an evaluation's loss exceeds the lowest before it, at most. A
+// loss that is not finite counts as infinite.
 func (r Record) largestRise() float64 {
 	rise, lowest := 0.0, math.Inf(1)
 	for _, e := range r.Evaluations {
-		rise, lowest = max(rise, float64(e.Loss)-lowest), min(lowest, float64(e.Loss))
+		loss := float64(e.Loss)
+		if !e.Loss.Finite() {
+			loss = math.Inf(1)
+		}
+		if loss > lowest {
+			rise = max(rise, loss-lowest)
+		}
+		lowest = min(lowest, loss)
 	}
 	return rise
 }
@@ -74,11 +82,14 @@ func differenceBars(cells []Result) figure.Bars {
 }
 
 // differences returns a table of differences. In each group, the cells after the first are
-// compared with the first, in a row each.
+// compared with the first, in a row each, if both have runs.
 func differences(title string, groups ...[]Result) figure.Table {
 	t := figure.NewTable(title, "lrrrrr", "", "pairs", "difference", "of the first", "standard deviation", "p (paired t-test)")
 	for _, cells := range groups {
 		for _, c := range cells[min(1, len(cells)):] {
+			if len(cells[0].runs) == 0 || len(c.runs) == 0 {
+				continue
+			}
 			pairs := pairedDifferences(cells[0], c)
 			share := stats.Mean(pairs).Mean / cells[0].loss()
 			t.Row(c.Name(), len(pairs), estimate(pairs, "%+.4f"), number(100*share, "%+.2f%%"), number(stats.Deviation(pairs), "%.4f"),

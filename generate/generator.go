@@ -103,14 +103,19 @@ func (g *Generator) submit(j *job) error {
 	return nil
 }
 
-// abandon ends a job whose caller has gone. If the job has a row, the loop frees it.
+// abandon ends a job whose caller has gone. If the job has a row, the loop frees it; if there are
+// hooks, abandon waits for that, because they may use what the caller changes next.
 func (g *Generator) abandon(j *job) {
 	j.abandoned.Store(true)
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if i := slices.Index(g.waiting, j); i >= 0 {
+	i := slices.Index(g.waiting, j)
+	if i >= 0 {
 		g.waiting = slices.Delete(g.waiting, i, i+1)
 		g.accepted--
+	}
+	g.mu.Unlock()
+	if i < 0 && len(g.machine.options.Hooks) > 0 {
+		<-j.freed
 	}
 }
 

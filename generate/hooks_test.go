@@ -2,7 +2,9 @@ package generate_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -43,4 +45,31 @@ func TestHooks(t *testing.T) {
 	assert.Equal(t, 5, seen, "the last token is not fed")
 	off = true
 	assert.NotEqual(t, before, logProbs())
+}
+
+// TestHooksEndWithGenerate: when Generate returns early, no hook is still running.
+func TestHooksEndWithGenerate(t *testing.T) {
+	c := modeltest.Resolve(t, modeltest.Small(models.Standard())[0].Config)
+	store := modeltest.PerturbedStore(t, c, tensor.Float32)
+	ctx, cancel := context.WithCancel(t.Context())
+	tokens, leave := 0, make(chan struct{})
+	var inside atomic.Bool
+	g, err := generate.New(store, c, nil, generate.Options{Threads: 1, Hooks: graph.Hooks{"blocks.1.attention.heads": func(string, *tensor.Dense) error {
+		if tokens++; tokens == 4 {
+			inside.Store(true)
+			cancel()
+			time.AfterFunc(50*time.Millisecond, func() { close(leave) })
+			<-leave
+			inside.Store(false)
+		}
+		return nil
+	}}})
+	require.NoError(t, err)
+	defer g.Close()
+	_, err = g.Generate(ctx, generate.Request{IDs: []int32{1, 7, 3}, Tokens: 3}, nil)
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.False(t, inside.Load())
+	result, err := g.Generate(t.Context(), generate.Request{IDs: []int32{1, 7, 3}, Tokens: 3}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, 3, result.Tokens, "the generator goes on")
 }

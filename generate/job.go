@@ -30,7 +30,8 @@ type job struct {
 	// it.
 	answering bool
 
-	abandoned atomic.Bool // the caller has gone
+	abandoned atomic.Bool   // the caller has gone
+	freed     chan struct{} // closed when the loop has freed its row
 
 	mu           sync.Mutex
 	pieces       []Piece   // to be emitted
@@ -41,7 +42,7 @@ type job struct {
 }
 
 func (g *Generator) newJob(r Request, prompt []int32) *job {
-	j := &job{g: g, request: r, prompt: prompt, draw: newSampler(r, prompt), news: make(chan struct{}, 1)}
+	j := &job{g: g, request: r, prompt: prompt, draw: newSampler(r, prompt), freed: make(chan struct{}), news: make(chan struct{}, 1)}
 	j.text = g.text(r, func(p Piece) {
 		p.prompt = !j.answering
 		j.tell(func() { j.pieces = append(j.pieces, p) })

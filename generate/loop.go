@@ -32,6 +32,7 @@ func (g *Generator) loop() {
 				return false
 			}
 			free = append(free, j.row)
+			close(j.freed)
 			g.release()
 			return true
 		})

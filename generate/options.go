@@ -48,7 +48,7 @@ type Options struct {
 	EOS []int32
 	// Hooks watch or change named activations of the tokens that pass through the model.
 	// Tokens pass in order, one text and one token at a time, each once unless the window
-	// slides. Attention patterns cannot be hooked here.
+	// slides, and none after Generate has returned. Attention patterns cannot be hooked here.
 	Hooks graph.Hooks
 }
 

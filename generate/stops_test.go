@@ -87,6 +87,30 @@ func TestNoPrefixOfAStopStringIsHandedOut(t *testing.T) {
 	assert.True(t, found)
 }
 
+// TestTokensOfTextAfterCutCharacters: a stop string after bytes that begin no character has its
+// tokens in the last piece, too.
+func TestTokensOfTextAfterCutCharacters(t *testing.T) {
+	tokenizer, err := data.NewTokenizer("bytes")
+	require.NoError(t, err)
+	for _, cut := range []string{"\xc3", "a\xe2\x80", "\xff", "\xf0\x9f\x98\xc3"} {
+		g := Generator{tokenizer: tokenizer}
+		var pieces []Piece
+		text := g.text(Request{Stop: []string{"é"}}, func(p Piece) { pieces = append(pieces, p) })
+		for _, b := range []byte(cut + "é") {
+			text.add(newToken(int32(b), nil, tokenizer, 0))
+		}
+		require.True(t, text.stopped)
+		require.Equal(t, StopString, text.finish(StopTokens))
+		spelled, tokens := "", 0
+		for _, p := range pieces[:len(pieces)-1] {
+			spelled, tokens = spelled+p.Text, tokens+len(p.Tokens)
+		}
+		assert.Equal(t, string([]rune(cut)), spelled)
+		assert.Equal(t, len(cut), tokens, "%q", cut)
+		assert.Equal(t, Piece{Tokens: []Token{{ID: 0xc3, Text: "\xc3"}, {ID: 0xa9, Text: "\xa9"}}}, pieces[len(pieces)-1])
+	}
+}
+
 // TestTokensOfTextBeforeStopStrings: the tokens of pieces with text join to the text, wherever stop
 // strings begin, one may be held back while another completes, and the last piece has the tokens of
 // the stop string.

@@ -53,8 +53,8 @@ func (t *text) add(token Token) {
 		t.emit(Piece{Tokens: []Token{token}})
 		return
 	}
-	t.tokens = append(t.tokens, placed{token, t.read})
 	piece := t.decoder.Next(token.ID)
+	t.tokens = append(t.tokens, placed{token, t.read + t.decoder.Before()})
 	t.read += len(piece)
 	t.search(piece)
 }

@@ -17,7 +17,7 @@ import (
 
 // chatServer serves a fake model whose chat template gives the last message's content, or an error
 // if it is "refuse".
-func chatServer(t *testing.T, f *fake) *httptest.Server {
+func chatServer(t *testing.T, f *fake, o serve.Options) *httptest.Server {
 	t.Helper()
 	chat := func(_ context.Context, c serve.ChatPrompt) ([]int32, error) {
 		var messages []struct{ Role, Content string }
@@ -31,7 +31,7 @@ func chatServer(t *testing.T, f *fake) *httptest.Server {
 		return bytesTokenizer().Encode([]int32{256}, text), nil
 	}
 	s, err := serve.New([]serve.Model{{Name: "tiny", Generator: f, Tokenizer: bytesTokenizer(), Vocab: 257, Window: window, Chat: chat},
-		{Name: "plain", Generator: f, Tokenizer: bytesTokenizer(), Vocab: 257, Window: window}}, serve.Options{})
+		{Name: "plain", Generator: f, Tokenizer: bytesTokenizer(), Vocab: 257, Window: window}}, o)
 	require.NoError(t, err)
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
@@ -58,7 +58,7 @@ const chats = "/v1/chat/completions"
 // goes on to the end of the window.
 func TestChat(t *testing.T) {
 	f := &fake{}
-	server := chatServer(t, f)
+	server := chatServer(t, f, serve.Options{})
 	got := post(t, server, chats, `{"messages": [{"role": "user", "content": "ab"}], "max_completion_tokens": 3, "n": 2, "temperature": 0, "seed": 1}`)
 	require.Equal(t, http.StatusOK, got.Code, got.Body)
 	var a chatAnswer
@@ -82,7 +82,7 @@ func TestChat(t *testing.T) {
 // TestChatStream: the first chunk of a choice names the role, the last has a reason and no content,
 // and a chunk with the usage follows if it was asked for.
 func TestChatStream(t *testing.T) {
-	server := chatServer(t, &fake{})
+	server := chatServer(t, &fake{}, serve.Options{})
 	got := post(t, server, chats, `{"messages": [{"role": "user", "content": "ab"}], "max_tokens": 2, "stream": true, "stream_options": {"include_usage": true}}`)
 	assert.Equal(t, "text/event-stream", got.Header.Get("Content-Type"))
 	blocks := strings.Split(strings.TrimSuffix(got.Body, "\n\n"), "\n\n")
@@ -106,7 +106,7 @@ func TestChatStream(t *testing.T) {
 
 // TestChatRefuses what a chat cannot have, and models without a template.
 func TestChatRefuses(t *testing.T) {
-	server := chatServer(t, &fake{})
+	server := chatServer(t, &fake{}, serve.Options{})
 	for _, c := range []struct {
 		body           string
 		code           int
@@ -121,4 +121,13 @@ func TestChatRefuses(t *testing.T) {
 	} {
 		post(t, server, chats, c.body).refused(t, c.code, c.param, c.message)
 	}
+}
+
+// TestFailingChatStream: an error after the first chunk is logged with the path of chats.
+func TestFailingChatStream(t *testing.T) {
+	logged := make(chan string, 1)
+	server := chatServer(t, &fake{failing: errors.New("damaged")}, serve.Options{Log: func(m string) { logged <- m }})
+	got := post(t, server, chats, `{"messages": [{"role": "user", "content": "ab"}], "max_tokens": 2, "stream": true}`)
+	assert.Contains(t, got.Body, "the model failed to generate")
+	assert.Regexp(t, `^/v1/chat/completions: request [A-Z2-7]{26}: damaged$`, <-logged)
 }

@@ -78,7 +78,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, read func(http
 	ctx, cancel := context.WithTimeout(r.Context(), s.options.RequestTime)
 	defer cancel()
 	if c.request.Stream {
-		return s.stream(ctx, cancel, w, c)
+		return s.stream(ctx, cancel, w, r.URL.Path, c)
 	}
 	return s.whole(ctx, w, c)
 }

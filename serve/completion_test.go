@@ -121,6 +121,10 @@ func TestLogProbs(t *testing.T) {
 	assert.Nil(t, ids.TopLogProbs[0])
 	assert.Equal(t, map[string]float64{"a": -0.097}, ids.TopLogProbs[1])
 
+	cut := complete(t, server, `{"prompt": [226, 128, 98, 195, 226, 130, 172], "max_tokens": 1, "echo": true, "logprobs": 0}`).Choices[0]
+	assert.True(t, strings.HasPrefix(cut.Text, "\ufffd\ufffdb\ufffd€"), cut.Text)
+	assert.Equal(t, []int{0, 0, 2, 3, 4, 4, 4, 5}, cut.LogProbs.TextOffset, "after characters that are cut off")
+
 	tokens := complete(t, server, `{"prompt": "a", "max_tokens": 2, "logprobs": 5}`).Choices[0].LogProbs
 	assert.Equal(t, []string{"a", "a"}, tokens.Tokens, "without echo, those of what was generated")
 }

@@ -88,12 +88,15 @@ type offsets struct {
 }
 
 func (o *offsets) next(text string) int {
-	at := o.characters
+	at, before := o.characters, len(o.pending)
 	o.pending = append(o.pending, text...)
 	for utf8.FullRune(o.pending) {
 		_, size := utf8.DecodeRune(o.pending)
 		o.pending = o.pending[size:]
 		o.characters++
+		if before -= size; before >= 0 { // a byte of earlier tokens that begins no character
+			at = o.characters
+		}
 	}
 	return at
 }

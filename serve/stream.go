@@ -9,8 +9,9 @@ import (
 )
 
 // stream answers with server-sent events and sends each part of a text as soon as it exists. Parts
-// that the client has not read yet are queued, so that the model never waits for a client.
-func (s *Server) stream(ctx context.Context, cancel context.CancelFunc, w http.ResponseWriter, c *completion) error {
+// that the client has not read yet are queued, so that the model never waits for a client. path is
+// the request's, for the log.
+func (s *Server) stream(ctx context.Context, cancel context.CancelFunc, w http.ResponseWriter, path string, c *completion) error {
 	waiting := make(events, mostUnread)
 	done := make(chan error, 1)
 	go func() {
@@ -41,7 +42,7 @@ func (s *Server) stream(ctx context.Context, cancel context.CancelFunc, w http.R
 	case err != nil && sent:
 		e := asAPI(err)
 		if e.status == http.StatusInternalServerError {
-			s.logFailure(w, "/v1/completions", err.Error())
+			s.logFailure(w, path, err.Error())
 		}
 		w.Write(event(e.body()))
 		return nil

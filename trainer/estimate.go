@@ -89,7 +89,7 @@ func (t *Trainer) extrapolate(e Estimate) Estimate {
 		tokens = min(tokens, stop.Tokens)
 	}
 	if stop.FLOPs > 0 {
-		tokens = min(tokens, int64(stop.FLOPs/t.flops))
+		tokens = int64(min(float64(tokens), stop.FLOPs/t.flops)) // a limit may be beyond int64
 	}
 	step := int64(c.StepTokens())
 	e.Steps = max(0, int((tokens+step-1)/step)-t.step())
@@ -114,7 +114,7 @@ func (e Estimate) String() string {
 // words writes a duration with two units at most: "10 h 12 min", "3 min", "40 s".
 func words(d time.Duration) string {
 	switch {
-	case d < 100*time.Second:
+	case d < 99500*time.Millisecond: // what rounds to 100 s is written in minutes
 		return fmt.Sprintf("%.2g s", d.Seconds())
 	case d < time.Hour:
 		return fmt.Sprintf("%.0f min", d.Minutes())

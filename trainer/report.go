@@ -83,7 +83,7 @@ func roundTime(d time.Duration) string {
 // thousands writes a number with a unit prefix, "1.24 k".
 func thousands(v float64) string {
 	for _, unit := range []string{"", " k", " M", " G", " T"} {
-		if math.Abs(v) < 1000 {
+		if math.Abs(v) < 999.5 { // what rounds to 1000 has the next unit
 			return fmt.Sprintf("%.3g%s", v, unit)
 		}
 		v /= 1000

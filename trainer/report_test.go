@@ -88,3 +88,15 @@ func TestLinesTellTheTime(t *testing.T) {
 	assert.Contains(t, first, "  1m30s elapsed, 6m0s left")
 	assert.Contains(t, second, "  2h02m elapsed\n")
 }
+
+// TestNumbersHaveNoExponent: rates and times that round up to the next unit are written in it.
+func TestNumbersHaveNoExponent(t *testing.T) {
+	for rate, want := range map[float64]string{999.4: "  999 tokens/s", 999.6: "  1 k tokens/s", 999_499: "  999 k tokens/s", 999_500: "  1 M tokens/s"} {
+		var out bytes.Buffer
+		trainer.NewLines(&out, 1).Step(trainer.Metrics{Step: 1, TokensPS: rate})
+		assert.Contains(t, out.String(), want)
+	}
+	for seconds, want := range map[float64]string{0.123: "about 0.12 s", 99.4: "about 99 s", 99.6: "about 2 min"} {
+		assert.Contains(t, trainer.Estimate{Time: time.Duration(seconds * float64(time.Second))}.String(), want)
+	}
+}

@@ -100,6 +100,18 @@ func estimateChangesNothing(t *testing.T, sets ...string) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
+// TestEstimateWithHighLimits: a limit of FLOPs that the run does not reach changes nothing.
+func TestEstimateWithHighLimits(t *testing.T) {
+	for _, flops := range []string{"1e12", "1e28", "1e300"} {
+		dry, err := trainer.Open(t.Context(), smallest(t, corpus(t), filepath.Join(t.TempDir(), "run"), "train.stop={flops: "+flops+"}"), trainer.Options{Dry: true})
+		require.NoError(t, err)
+		defer dry.Close()
+		e, err := dry.Estimate(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, 12, e.Steps, flops)
+	}
+}
+
 // microListener records reports of micro-batches.
 type microListener struct {
 	listener

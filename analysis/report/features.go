@@ -100,7 +100,7 @@ func (o Features) Run(ctx context.Context, m *Model) (*Report, error) {
 	r := m.NewReport("Features", nil)
 	r.About += note
 	r.Add("quality", "Quality", "On these texts.", q)
-	if len(of.Shape) == 3 {
+	if len(of.Shape) == 3 && len(l.Of) > 0 {
 		r.Add("drawers", "Is a feature one drawer?", "How much of what a feature adds is the product of one key vector and one value vector.",
 			drawers(s, l.Of, of.Values, of.Shape[1]))
 	}

@@ -102,6 +102,17 @@ func TestSAE(t *testing.T) {
 	shares := r.Results["drawers"].(*drawerShares)
 	assert.Len(t, shares.Features, 64-r.Results["quality"].(*Quality).Dead)
 	assert.Contains(t, r.String(), "largest share in one drawer")
+
+	b := s.Store.Param("b_enc").Value.Float32s()
+	for i := range b {
+		b[i] = -1e6
+	}
+	require.NoError(t, s.Save(o.Folder))
+	r, err = analyse(m, f)
+	require.NoError(t, err)
+	assert.Equal(t, 64, r.Results["quality"].(*Quality).Dead)
+	assert.NotContains(t, r.Results, "drawers", "of no features")
+	require.NoError(t, r.Write(t.TempDir()))
 }
 
 // TestTranscoder: a transcoder computes a feed-forward's write from what it reads, in a model of

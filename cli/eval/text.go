@@ -137,18 +137,18 @@ func textTable(all []textScore) figure.Table {
 
 // scoreJSON is a textScore as JSON, with null for values that are not finite.
 type scoreJSON struct {
-	Checkpoint  string      `json:"checkpoint,omitempty"`
-	Tokens      int         `json:"tokens"`
-	Loss        eval.Number `json:"loss"`
-	LossError   eval.Number `json:"loss_stderr"`
-	Perplexity  eval.Number `json:"perplexity"`
-	PerpError   eval.Number `json:"perplexity_stderr"`
-	BitsPerByte eval.Number `json:"bits_per_byte"`
-	BitsError   eval.Number `json:"bits_per_byte_stderr"`
-	Accuracy    eval.Number `json:"accuracy,omitempty"`
-	Chance      eval.Number `json:"chance,omitempty"`
-	By          string      `json:"by,omitempty"`
-	Groups      []groupJSON `json:"groups,omitempty"`
+	Checkpoint  string       `json:"checkpoint,omitempty"`
+	Tokens      int          `json:"tokens"`
+	Loss        eval.Number  `json:"loss"`
+	LossError   eval.Number  `json:"loss_stderr"`
+	Perplexity  eval.Number  `json:"perplexity"`
+	PerpError   eval.Number  `json:"perplexity_stderr"`
+	BitsPerByte eval.Number  `json:"bits_per_byte"`
+	BitsError   eval.Number  `json:"bits_per_byte_stderr"`
+	Accuracy    *eval.Number `json:"accuracy,omitempty"` // of a task, where it may be 0
+	Chance      eval.Number  `json:"chance,omitempty"`
+	By          string       `json:"by,omitempty"`
+	Groups      []groupJSON  `json:"groups,omitempty"`
 }
 
 type groupJSON struct {
@@ -165,7 +165,10 @@ type groupJSON struct {
 func (s textScore) json(by string, named bool) any {
 	j := scoreJSON{Tokens: s.score.Tokens, Loss: eval.Number(s.score.Loss), LossError: eval.Number(s.stderr.Loss), Perplexity: eval.Number(s.score.Perplexity),
 		PerpError: eval.Number(s.stderr.Perplexity), BitsPerByte: eval.Number(s.score.BitsPerByte), BitsError: eval.Number(s.stderr.BitsPerByte),
-		Accuracy: eval.Number(s.score.Accuracy), Chance: eval.Number(s.score.Chance), By: by}
+		Chance: eval.Number(s.score.Chance), By: by}
+	if s.score.Chance > 0 {
+		j.Accuracy = (*eval.Number)(&s.score.Accuracy)
+	}
 	if named {
 		j.Checkpoint = s.checkpoint
 	}

@@ -62,6 +62,8 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 		return commandline.Usagef("want the config of one experiment, or -keys, got none")
 	case c.Plan && c.Report:
 		return commandline.Usagef("want -plan or -report, got both")
+	case c.folder() == "" || c.folder() == c.File:
+		return commandline.Usagef("-out: want a folder, since CONFIG without its extension names none, got none for %s", c.File)
 	}
 	return c.experiment(ctx, out)
 }

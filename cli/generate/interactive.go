@@ -10,6 +10,7 @@ import (
 
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/internal/commandline"
+	"github.com/residua-go/residua/layers"
 )
 
 // marker is written to standard error when the command waits for a prompt.
@@ -68,16 +69,17 @@ func (s *sampling) answer(ctx context.Context, text *current, prompt string, tur
 	}
 	err := s.writeAll(within, all)
 	var long *generate.WindowError
+	var empty *layers.SettingError
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case within.Err() != nil:
 		return nil // the user has stopped it
-	case errors.As(err, &long):
-		s.out.Warn(err.Error())
+	case errors.As(err, &long), errors.As(err, &empty) && empty.Key == "bos": // without BOS, an empty line is no prompt
+		s.out.Warn(commandline.ByFlag(err).Error())
 		return nil
 	}
-	return err
+	return commandline.ByFlag(err)
 }
 
 // current is the text that is being generated.

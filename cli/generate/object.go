@@ -54,7 +54,7 @@ func (s *sampling) object(a sample) (generate.Result, error) {
 	}
 	if s.tokenizer != nil {
 		prompt, continued := a.request.Prompt, text.String()
-		if s.GivenIDs != nil {
+		if len(a.request.IDs) > 0 { // given, or of a chat
 			prompt = data.DecodeText(s.tokenizer, a.request.IDs)
 		}
 		o.Prompt, o.Text = &prompt, &continued

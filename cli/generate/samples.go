@@ -43,7 +43,7 @@ func (s *sampling) run(ctx context.Context) error {
 			all = append(all, s.sample(p, i))
 		}
 	}
-	return s.writeAll(ctx, all)
+	return commandline.ByFlag(s.writeAll(ctx, all))
 }
 
 // writeAll writes samples in order. While it writes one, the generator works on later ones, as many
@@ -103,7 +103,7 @@ func (s *sampling) write(a sample) error {
 	if errors.As(err, &long) {
 		return commandline.Usage(err)
 	}
-	return commandline.ByFlag(err)
+	return err
 }
 
 // text writes a sample's text as it is generated, or when it is complete, and then the table of its

@@ -79,6 +79,10 @@ func (w *jsonWriter) list(n int, open, end byte, indent, depth int, entry func(i
 	return nil
 }
 
+// unescaped undoes two escapes that Go writes and Python does not. It passes over backslashes,
+// which may stand before a text of the same letters.
+var unescaped = strings.NewReplacer(`\\`, `\\`, `\u2028`, "\u2028", `\u2029`, "\u2029")
+
 // text writes a string, with the characters escaped that Python escapes.
 func (w *jsonWriter) text(s string) error {
 	var out strings.Builder
@@ -87,11 +91,7 @@ func (w *jsonWriter) text(s string) error {
 	if err := encoder.Encode(s); err != nil {
 		return err
 	}
-	text := strings.TrimSuffix(out.String(), "\n")
-	for _, escaped := range []string{"\u2028", "\u2029"} { // Go escapes these two, Python does not
-		text = strings.ReplaceAll(text, strings.Trim(strconv.QuoteToASCII(escaped), `"`), escaped)
-	}
-	w.WriteString(text)
+	w.WriteString(unescaped.Replace(strings.TrimSuffix(out.String(), "\n")))
 	return nil
 }
 

@@ -45,3 +45,15 @@ func TestTemplates(t *testing.T) {
 		}
 	}
 }
+
+// TestJSONOfEscapes: tojson writes line separators as they are and keeps a text that looks like
+// their escapes, as Python's json.dumps with ensure_ascii=False does.
+func TestJSONOfEscapes(t *testing.T) {
+	for _, content := range []string{`\u2028`, `a\u2029b`, `\\u2028`, "\\\u2028", "\u2028\u2029"} {
+		messages, err := json.Marshal([]map[string]string{{"content": content}})
+		require.NoError(t, err)
+		text, err := Render(Request{Template: "{{ messages[0].content|tojson }}", Messages: messages, Now: now})
+		require.NoError(t, err)
+		assert.Equal(t, `"`+strings.ReplaceAll(content, `\`, `\\`)+`"`, text)
+	}
+}
