@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 func TestDifferences(t *testing.T) {
@@ -261,12 +262,34 @@ func TestSignFlip(t *testing.T) {
 	assert.Equal(t, 1.0, SignFlip([]float64{1, 2, 3}))
 	assert.Equal(t, 0.75, SignFlip([]float64{-1, 1}), "a sum of 0 or less: three of four")
 	assert.True(t, math.IsNaN(SignFlip(nil)))
-	assert.True(t, math.IsNaN(SignFlip(make([]float64, 21))))
+}
+
+// TestSignFlipOfMany: of more differences than all signs are tried of, a random choice is tried: the
+// share is that of a binomial distribution for differences of one size.
+func TestSignFlipOfMany(t *testing.T) {
+	many := make([]float64, 24)
+	for i := range many {
+		many[i] = 1
+		if i < 15 {
+			many[i] = -1
+		}
+	}
+	binomial := distuv.Binomial{N: 24, P: 0.5}
+	assert.InDelta(t, binomial.CDF(9), SignFlip(many), 4*math.Sqrt(0.15/(1<<20)))
+	assert.Equal(t, SignFlip(many), SignFlip(many))
+	for i := range many {
+		many[i] = -1
+	}
+	assert.Equal(t, 1.0/(1<<20), SignFlip(many))
 }
 
 func TestHolm(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{0.03, 0.06, 0.06, 0.02}, Holm([]float64{0.01, 0.04, 0.03, 0.005}), 1e-12)
 	assert.Equal(t, []float64{1, 1}, Holm([]float64{0.9, 0.8}))
+	withNone := Holm([]float64{0.01, math.NaN(), 0.02})
+	assert.InDelta(t, 0.03, withNone[0], 1e-12)
+	assert.True(t, math.IsNaN(withNone[1]))
+	assert.InDelta(t, 0.04, withNone[2], 1e-12)
 }
 
 func TestBootstrapMean(t *testing.T) {
