@@ -241,6 +241,31 @@ func TestUnfinishedPreparations(t *testing.T) {
 	require.ErrorContains(t, err, "of files that have changed since")
 }
 
+// TestAnInterruptedRestartIsMadeAgain: a call with Restart that dies while it discards what was
+// there can be made again.
+func TestAnInterruptedRestartIsMadeAgain(t *testing.T) {
+	o := variedTexts(t)
+	p := varied(o, t.TempDir())
+	p.Disk = crash.FullAfter(200)
+	_, err := prepareWith(t, p)
+	require.ErrorContains(t, err, "the same call goes on with it")
+	removed := 0
+	p.Restart, p.Disk = true, checkpoint.Disk{Before: func(step, path string) error {
+		if step == "remove" && filepath.Dir(path) == p.Dir {
+			removed++
+		}
+		if removed > 2 {
+			return errors.New("died")
+		}
+		return nil
+	}}
+	_, err = prepareWith(t, p)
+	require.ErrorContains(t, err, "died")
+	p.Disk = checkpoint.Disk{}
+	_, err = prepareWith(t, p)
+	require.NoError(t, err)
+}
+
 // TestShardsDeletedMeanwhile: a shard that is deleted while others are written is not missed
 // without a word, whether it was finished or not.
 func TestShardsDeletedMeanwhile(t *testing.T) {
