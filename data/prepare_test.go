@@ -266,6 +266,27 @@ func TestAnInterruptedRestartIsMadeAgain(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// TestAnUnfinishedFolderInsideThePathIsContinued: a preparation that writes into the folder that it
+// reads leaves out what it writes itself, and so finds the same files when it goes on.
+func TestAnUnfinishedFolderInsideThePathIsContinued(t *testing.T) {
+	for _, within := range []string{".", "shards"} {
+		o := variedTexts(t)
+		p := varied(o, filepath.Join(o.Paths[0], within))
+		p.Disk = crash.FullAfter(200)
+		_, err := prepareWith(t, p)
+		require.ErrorContains(t, err, "the same call goes on with it")
+		require.FileExists(t, filepath.Join(p.Dir, tokenizerName))
+		p.Disk = checkpoint.Disk{}
+		meta, err := prepareWith(t, p)
+		require.NoError(t, err, within)
+		elsewhere := varied(o, t.TempDir())
+		elsewhere.Paths = variedTexts(t).Paths
+		whole, err := prepareWith(t, elsewhere)
+		require.NoError(t, err)
+		require.Equal(t, whole, meta, within)
+	}
+}
+
 // TestShardsDeletedMeanwhile: a shard that is deleted while others are written is not missed
 // without a word, whether it was finished or not.
 func TestShardsDeletedMeanwhile(t *testing.T) {
