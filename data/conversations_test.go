@@ -58,6 +58,23 @@ func TestConversationsFillRows(t *testing.T) {
 	}
 }
 
+// TestResponsesEndWithTheTokenizersEnd: a response ends with the token that ends texts, also where
+// another one begins them.
+func TestResponsesEndWithTheTokenizersEnd(t *testing.T) {
+	tokenizer := addedTokenizer(t, "llama3", json.RawMessage(`{"id":65536,"content":"<s>"}`), json.RawMessage(`{"id":65537,"content":"</s>"}`))
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(tokenizer), "config.json"), []byte(`{"bos_token_id": 65536, "eos_token_id": 65537}`), 0o600))
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(`{"prompt": "a", "response": "b"}`), 0o600))
+	c, err := Load(t.Context(), Options{Source: DefaultConversations(), Paths: []string{path}, Split: "none", Tokenizer: tokenizer})
+	require.NoError(t, err)
+	ids := c.Train.Tokens.IDs()
+	assert.EqualValues(t, []int32{65536, 65537}, []int32{ids[0], ids[len(ids)-1]})
+	assert.Equal(t, []int32{65537, 65536}, EOS(c.Tokenizer), "a text that was generated ends with either")
+	documents, err := TokenizerOf(Files{}, tokenizer)
+	require.NoError(t, err)
+	assert.Equal(t, []int32{65536, 65537}, EOS(documents), "BOS ends documents, which follow one another")
+}
+
 // TestLongConversationsAreLeftOutOrCut: never in a prompt.
 func TestLongConversationsAreLeftOutOrCut(t *testing.T) {
 	c, err := conversations(t, "a.jsonl", threeConversations+`{"prompt": "a long prompt", "response": "x"}`)

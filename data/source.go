@@ -170,15 +170,15 @@ type Options struct {
 }
 
 // TokenizerOf returns the tokenizer of a Tokenized source, otherwise the one with the given name.
-// With a source, BOS begins prompts and ends texts, since the source's documents begin with BOS. If
-// s is nil, the files next to a tokenizer.json say which tokens do.
+// With a source, BOS begins prompts and ends texts, since the source's documents begin with BOS;
+// Conversations end with EOS. If s is nil, the files next to a tokenizer.json say which tokens do.
 func TokenizerOf(s Source, name string) (Tokenizer, error) {
 	if own, ok := s.(Tokenized); ok {
 		return own.Tokenizer(), nil
 	}
 	t, err := NewTokenizer(name)
 	if s != nil && err == nil {
-		t = forDocuments(t)
+		t = forDocuments(t, s)
 	}
 	return t, err
 }
