@@ -75,6 +75,19 @@ func TestResponsesEndWithTheTokenizersEnd(t *testing.T) {
 	assert.Equal(t, []int32{65536, 65537}, EOS(documents), "BOS ends documents, which follow one another")
 }
 
+// TestBytesOfResponsesBeforeNormalization: bits per byte count the bytes of the responses' text.
+func TestBytesOfResponsesBeforeNormalization(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(`{"prompt": "e\u0301", "response": "ne\u0301e"}`+"\n"+`{"prompt": "", "response": "e\u0301"}`), 0o600))
+	c, err := Load(t.Context(), Options{Source: DefaultConversations(), Paths: []string{path}, Split: "none",
+		Tokenizer: filepath.Join(tokenizerFolder("qwen"), "tokenizer.json")})
+	require.NoError(t, err)
+	assert.EqualValues(t, len("ne\u0301e"+"e\u0301"), c.Train.TextBytes)
+	packed, err := c.Pack(16, false)
+	require.NoError(t, err)
+	assert.EqualValues(t, len("ne\u0301e"+"e\u0301"), TextBytes(c.Tokenizer, packed.Train.Tokens))
+}
+
 // TestLongConversationsAreLeftOutOrCut: never in a prompt.
 func TestLongConversationsAreLeftOutOrCut(t *testing.T) {
 	c, err := conversations(t, "a.jsonl", threeConversations+`{"prompt": "a long prompt", "response": "x"}`)

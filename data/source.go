@@ -204,15 +204,20 @@ func (e *Encoder) encode(d *Document) error {
 		e.encodeTurns(d)
 	}
 	if d.waiting {
-		var bytes textBytes
 		e.ids = append(e.ids[:0], e.tokenizer.BOS())
-		if bpe, ok := e.tokenizer.(*bpeTokenizer); ok {
-			e.ids, bytes = bpe.encodeText(e.ids, d.text)
-		} else {
-			e.ids = e.tokenizer.Encode(e.ids, d.text)
-		}
+		bytes := e.add(d.text)
 		d.Tokens, d.text, d.waiting = NewTokens(e.tokenizer.Vocab(), e.ids), "", false
 		d.Tokens.text = bytes
 	}
 	return nil
+}
+
+// add adds the ids of a text, and returns which of them stand for other bytes than their own.
+func (e *Encoder) add(text string) (bytes textBytes) {
+	if bpe, ok := e.tokenizer.(*bpeTokenizer); ok {
+		e.ids, bytes = bpe.encodeText(e.ids, text)
+	} else {
+		e.ids = e.tokenizer.Encode(e.ids, text)
+	}
+	return bytes
 }
