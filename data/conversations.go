@@ -206,10 +206,13 @@ type turn struct {
 func (e *Encoder) encodeTurns(d *Document) {
 	vocab := int32(e.tokenizer.Vocab())
 	e.ids = append(e.ids[:0], e.tokenizer.BOS())
+	var bytes textBytes // of answers, which are scored
 	for _, t := range d.turns {
 		from := len(e.ids)
 		if !t.special {
-			e.ids = e.tokenizer.Encode(e.ids, t.text)
+			if more := e.add(t.text); t.answer {
+				bytes.all = append(bytes.all, more.all...)
+			}
 		} else if ids := ReadingSpecial(e.tokenizer).Encode(nil, t.text); from == 1 && len(ids) > 0 && ids[0] == e.tokenizer.BOS() {
 			e.ids = append(e.ids[:0], ids...)
 		} else {
@@ -225,5 +228,5 @@ func (e *Encoder) encodeTurns(d *Document) {
 		}
 	}
 	d.Tokens, d.turns, d.waiting = NewTokens(2*int(vocab), e.ids), nil, false
-	d.Tokens.task = &taskTokens{vocab: vocab}
+	d.Tokens.task, d.Tokens.text = &taskTokens{vocab: vocab}, bytes
 }

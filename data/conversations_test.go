@@ -58,6 +58,36 @@ func TestConversationsFillRows(t *testing.T) {
 	}
 }
 
+// TestResponsesEndWithTheTokenizersEnd: a response ends with the token that ends texts, also where
+// another one begins them.
+func TestResponsesEndWithTheTokenizersEnd(t *testing.T) {
+	tokenizer := addedTokenizer(t, "llama3", json.RawMessage(`{"id":65536,"content":"<s>"}`), json.RawMessage(`{"id":65537,"content":"</s>"}`))
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(tokenizer), "config.json"), []byte(`{"bos_token_id": 65536, "eos_token_id": 65537}`), 0o600))
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(`{"prompt": "a", "response": "b"}`), 0o600))
+	c, err := Load(t.Context(), Options{Source: DefaultConversations(), Paths: []string{path}, Split: "none", Tokenizer: tokenizer})
+	require.NoError(t, err)
+	ids := c.Train.Tokens.IDs()
+	assert.EqualValues(t, []int32{65536, 65537}, []int32{ids[0], ids[len(ids)-1]})
+	assert.Equal(t, []int32{65537, 65536}, EOS(c.Tokenizer), "a text that was generated ends with either")
+	documents, err := TokenizerOf(Files{}, tokenizer)
+	require.NoError(t, err)
+	assert.Equal(t, []int32{65536, 65537}, EOS(documents), "BOS ends documents, which follow one another")
+}
+
+// TestBytesOfResponsesBeforeNormalization: bits per byte count the bytes of the responses' text.
+func TestBytesOfResponsesBeforeNormalization(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(`{"prompt": "e\u0301", "response": "ne\u0301e"}`+"\n"+`{"prompt": "", "response": "e\u0301"}`), 0o600))
+	c, err := Load(t.Context(), Options{Source: DefaultConversations(), Paths: []string{path}, Split: "none",
+		Tokenizer: filepath.Join(tokenizerFolder("qwen"), "tokenizer.json")})
+	require.NoError(t, err)
+	assert.EqualValues(t, len("ne\u0301e"+"e\u0301"), c.Train.TextBytes)
+	packed, err := c.Pack(16, false)
+	require.NoError(t, err)
+	assert.EqualValues(t, len("ne\u0301e"+"e\u0301"), TextBytes(c.Tokenizer, packed.Train.Tokens))
+}
+
 // TestLongConversationsAreLeftOutOrCut: never in a prompt.
 func TestLongConversationsAreLeftOutOrCut(t *testing.T) {
 	c, err := conversations(t, "a.jsonl", threeConversations+`{"prompt": "a long prompt", "response": "x"}`)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -103,7 +104,19 @@ func NewPreparation(ctx context.Context, o PrepareOptions) (*Preparation, error)
 	if p.files, err = p.source.Files(ctx); err != nil {
 		return nil, err
 	}
+	p.files = slices.DeleteFunc(p.files, p.writes)
 	return p, p.fingerprint()
+}
+
+// writes tells whether a file is one that Run writes, or has written before it was interrupted: the
+// folder to write may lie inside one that is read.
+func (p *Preparation) writes(f File) bool {
+	if !isOutput(filepath.Base(f.Disk)) {
+		return false
+	}
+	folder, err := os.Stat(filepath.Dir(f.Disk))
+	ours, missing := os.Stat(p.Dir)
+	return err == nil && missing == nil && os.SameFile(folder, ours)
 }
 
 // Notes says what was done that the options do not say, one line each, to show to the user.

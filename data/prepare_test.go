@@ -241,6 +241,52 @@ func TestUnfinishedPreparations(t *testing.T) {
 	require.ErrorContains(t, err, "of files that have changed since")
 }
 
+// TestAnInterruptedRestartIsMadeAgain: a call with Restart that dies while it discards what was
+// there can be made again.
+func TestAnInterruptedRestartIsMadeAgain(t *testing.T) {
+	o := variedTexts(t)
+	p := varied(o, t.TempDir())
+	p.Disk = crash.FullAfter(200)
+	_, err := prepareWith(t, p)
+	require.ErrorContains(t, err, "the same call goes on with it")
+	removed := 0
+	p.Restart, p.Disk = true, checkpoint.Disk{Before: func(step, path string) error {
+		if step == "remove" && filepath.Dir(path) == p.Dir {
+			removed++
+		}
+		if removed > 2 {
+			return errors.New("died")
+		}
+		return nil
+	}}
+	_, err = prepareWith(t, p)
+	require.ErrorContains(t, err, "died")
+	p.Disk = checkpoint.Disk{}
+	_, err = prepareWith(t, p)
+	require.NoError(t, err)
+}
+
+// TestAnUnfinishedFolderInsideThePathIsContinued: a preparation that writes into the folder that it
+// reads leaves out what it writes itself, and so finds the same files when it goes on.
+func TestAnUnfinishedFolderInsideThePathIsContinued(t *testing.T) {
+	for _, within := range []string{".", "shards"} {
+		o := variedTexts(t)
+		p := varied(o, filepath.Join(o.Paths[0], within))
+		p.Disk = crash.FullAfter(200)
+		_, err := prepareWith(t, p)
+		require.ErrorContains(t, err, "the same call goes on with it")
+		require.FileExists(t, filepath.Join(p.Dir, tokenizerName))
+		p.Disk = checkpoint.Disk{}
+		meta, err := prepareWith(t, p)
+		require.NoError(t, err, within)
+		elsewhere := varied(o, t.TempDir())
+		elsewhere.Paths = variedTexts(t).Paths
+		whole, err := prepareWith(t, elsewhere)
+		require.NoError(t, err)
+		require.Equal(t, whole, meta, within)
+	}
+}
+
 // TestShardsDeletedMeanwhile: a shard that is deleted while others are written is not missed
 // without a word, whether it was finished or not.
 func TestShardsDeletedMeanwhile(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/pkg/errors"
 
@@ -116,10 +117,15 @@ func errNoMeta(dir string) error {
 		dir, metaName, filepath.Join(dir, "*.bin"))
 }
 
-// HasShards tells whether a path is a folder of shards, or names shards by their extension.
+// HasShards tells whether a path is a folder of shards with their metaName, or names shards by
+// their extension.
 func HasShards(path string) bool {
+	if filepath.Ext(path) == shardExtension {
+		return true
+	}
 	_, err := os.Stat(filepath.Join(path, metaName))
-	return err == nil || filepath.Ext(path) == shardExtension
+	entries, _ := os.ReadDir(path)
+	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool { return filepath.Ext(e.Name()) == shardExtension })
 }
 
 // check returns an error if the description is impossible or contradicts itself.

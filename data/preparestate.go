@@ -163,20 +163,21 @@ func (p *Preparation) failed(err error) error {
 	return err
 }
 
-// discard removes the files of an unfinished preparation.
+// discard removes the files of an unfinished preparation. It removes the state last, by which a
+// later call knows the others if this one dies.
 func (p *Preparation) discard() error {
 	entries, err := os.ReadDir(p.Dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if name := e.Name(); isOutput(name) || name == stateName || name == seenName {
+		if name := e.Name(); isOutput(name) || name == seenName {
 			if err := p.Disk.Remove(filepath.Join(p.Dir, name)); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return p.Disk.Remove(filepath.Join(p.Dir, stateName))
 }
 
 // isOutput tells whether Run may write a file of that name that stays.

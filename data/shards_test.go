@@ -149,6 +149,8 @@ func TestPreparedSplit(t *testing.T) {
 	assert.True(t, HasShards(dir))
 	assert.True(t, HasShards(filepath.Join(dir, "val-*.tokens")))
 	assert.False(t, HasShards(filepath.Dir(dir)))
+	described := writeFiles(t, map[string]string{"meta.json": `{"license": "MIT"}`, "a.txt": "text"})
+	assert.False(t, HasShards(described), "a folder of texts that somebody has described")
 	c = load(t, shardsIn(filepath.Join(dir, "val-*.tokens")))
 	assert.Equal(t, val, texts(c.Tokenizer, c.Train))
 }

@@ -170,15 +170,15 @@ type Options struct {
 }
 
 // TokenizerOf returns the tokenizer of a Tokenized source, otherwise the one with the given name.
-// With a source, BOS begins prompts and ends texts, since the source's documents begin with BOS. If
-// s is nil, the files next to a tokenizer.json say which tokens do.
+// With a source, BOS begins prompts and ends texts, since the source's documents begin with BOS;
+// Conversations end with EOS. If s is nil, the files next to a tokenizer.json say which tokens do.
 func TokenizerOf(s Source, name string) (Tokenizer, error) {
 	if own, ok := s.(Tokenized); ok {
 		return own.Tokenizer(), nil
 	}
 	t, err := NewTokenizer(name)
 	if s != nil && err == nil {
-		t = forDocuments(t)
+		t = forDocuments(t, s)
 	}
 	return t, err
 }
@@ -204,15 +204,20 @@ func (e *Encoder) encode(d *Document) error {
 		e.encodeTurns(d)
 	}
 	if d.waiting {
-		var bytes textBytes
 		e.ids = append(e.ids[:0], e.tokenizer.BOS())
-		if bpe, ok := e.tokenizer.(*bpeTokenizer); ok {
-			e.ids, bytes = bpe.encodeText(e.ids, d.text)
-		} else {
-			e.ids = e.tokenizer.Encode(e.ids, d.text)
-		}
+		bytes := e.add(d.text)
 		d.Tokens, d.text, d.waiting = NewTokens(e.tokenizer.Vocab(), e.ids), "", false
 		d.Tokens.text = bytes
 	}
 	return nil
+}
+
+// add adds the ids of a text, and returns which of them stand for other bytes than their own.
+func (e *Encoder) add(text string) (bytes textBytes) {
+	if bpe, ok := e.tokenizer.(*bpeTokenizer); ok {
+		e.ids, bytes = bpe.encodeText(e.ids, text)
+	} else {
+		e.ids = e.tokenizer.Encode(e.ids, text)
+	}
+	return bytes
 }

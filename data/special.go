@@ -59,18 +59,22 @@ func ReadsBOS(t Tokenizer, text string, bos *bool) bool {
 	return text == "" || AddsBOS(t)
 }
 
-// forDocuments returns a tokenizer for models that are trained on streams of documents, each of
+// forDocuments returns a tokenizer for models that are trained on a source of documents, each of
 // which BOS begins: their prompts begin with BOS, and BOS ends their texts, whatever the files of
-// the tokenizer's folder say.
-func forDocuments(t Tokenizer) Tokenizer {
+// the tokenizer's folder say. Conversations end with the files' own EOS.
+func forDocuments(t Tokenizer, s Source) Tokenizer {
 	bpe, ok := t.(*bpeTokenizer)
 	if !ok {
 		return t
 	}
 	own := *bpe
 	own.addBOS = true
-	if !slices.Contains(own.eos, own.bos) {
-		own.eos = append([]int32{own.bos}, own.eos...)
+	if slices.Contains(own.eos, own.bos) {
+		return &own
+	}
+	own.eos = append([]int32{own.bos}, bpe.eos...)
+	if _, ok := s.(Conversations); ok {
+		own.eos = append(slices.Clip(bpe.eos), own.bos)
 	}
 	return &own
 }

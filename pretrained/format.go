@@ -9,6 +9,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/internal/regular"
 	"github.com/residua-go/residua/models"
 )
 
@@ -105,9 +106,9 @@ func holds(folder, name string) bool {
 	return err == nil
 }
 
-// begins tells whether a file begins with these bytes.
+// begins tells whether a regular file begins with these bytes.
 func begins(path, lead string) bool {
-	f, err := os.Open(path)
+	f, _, err := regular.Open(path)
 	if err != nil {
 		return false
 	}

@@ -3,6 +3,7 @@ package pretrained
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,11 +36,13 @@ func (nanoChatNative) Recognises(path string) bool {
 
 // nanoChatMeta returns the last of a folder's meta files, or "".
 func nanoChatMeta(folder string) string {
-	files, _ := filepath.Glob(filepath.Join(folder, "meta*.json"))
-	if len(files) == 0 {
-		return ""
+	entries, _ := os.ReadDir(folder) // ordered by name
+	for _, e := range slices.Backward(entries) {
+		if name := e.Name(); strings.HasPrefix(name, "meta") && strings.HasSuffix(name, ".json") {
+			return filepath.Join(folder, name)
+		}
 	}
-	return slices.Max(files)
+	return ""
 }
 
 // nanoChatConfig is what meta.json says of the model. The file has the sizes; the base of rotary

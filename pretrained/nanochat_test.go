@@ -28,6 +28,13 @@ func TestNanoChat(t *testing.T) {
 	assert.Contains(t, m.Source.Warnings[0], "no tokenizer.json")
 }
 
+// TestNanoChatInAFolderOfAnyName: a folder whose name is a pattern is read, too.
+func TestNanoChatInAFolderOfAnyName(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "d20 [base]")
+	require.NoError(t, os.CopyFS(folder, os.DirFS(reference("nanochat-native"))))
+	assert.Equal(t, 113, open(t, folder).Spec.Vocab)
+}
+
 // TestNanoChatRefuses: what cannot be told, or does not fit, is an error of one line.
 func TestNanoChatRefuses(t *testing.T) {
 	file, err := checkpoint.ReadTensors(filepath.Join(reference("nanochat-native"), checkpoint.ModelFile))

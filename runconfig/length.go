@@ -72,10 +72,20 @@ func (r *Run) splitStep(where *settings.Positions, available int) error {
 	case accumulate:
 		t.Batch = rows / t.Accumulate
 	default:
+		r.splitByMemory = true
 		t.Batch = r.largestBatch(rows, available)
 		t.Accumulate = rows / t.Batch
 	}
 	return nil
+}
+
+// SplitAs gives the run the micro-batches of an earlier run, which it goes on with, if its config
+// leaves them to the memory that is available, and if a step has the same rows.
+func (r *Run) SplitAs(earlier *Run) {
+	same := r.StepTokens() == earlier.StepTokens() && r.Model.Seq == earlier.Model.Seq
+	if r.splitByMemory && same && earlier.Train.Accumulate%max(1, r.Device.Ranks) == 0 {
+		r.Train.Batch, r.Train.Accumulate = earlier.Train.Batch, earlier.Train.Accumulate
+	}
 }
 
 // largestBatch returns the largest number of rows, at least 1, that a micro-batch may have: a

@@ -37,9 +37,10 @@ type Run struct {
 	Device Device        `yaml:"device" help:"what the run computes on"`
 	Out    string        `yaml:"out" default:"runs/NAME" from:"name" help:"folder of the run"`
 
-	derived []string // keys that were not given and follow from others; see Text
-	zoo     models.Zoo
-	spec    models.Spec
+	derived       []string // keys that were not given and follow from others; see Text
+	splitByMemory bool     // train.batch and train.accumulate follow from the memory that was available; see SplitAs
+	zoo           models.Zoo
+	spec          models.Spec
 }
 
 // Zoo returns the zoo with which the run was read.

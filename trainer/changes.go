@@ -6,8 +6,28 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/runconfig"
 )
+
+// splitAsBefore gives a run that goes on from a checkpoint the micro-batches with which that
+// checkpoint's run was trained, if the config leaves them to the memory that is available. What
+// cannot be read here is an error where the checkpoint is read.
+func (t *Trainer) splitAsBefore() {
+	folder, o := t.run.Out, t.options
+	if t.run.Train.BatchTokens == 0 || o.Fork == "" && o.Resume == ResumeNone {
+		return
+	}
+	if o.Fork != "" {
+		source, _ := checkpoint.Resolve(o.Fork)
+		if folder = source.RunDir; folder == "" {
+			return
+		}
+	}
+	if earlier, _, err := runconfig.Load(t.run.Zoo(), filepath.Join(folder, configFile), nil); err == nil {
+		t.run.SplitAs(earlier)
+	}
+}
 
 // Changes lists what differs between a run's config and the config.yaml in its folder, one line a
 // key. It returns nil if the folder has none.

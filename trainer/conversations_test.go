@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -45,4 +46,24 @@ func TestResponsesCountAlikeInAStep(t *testing.T) {
 	parts, others := run("parts", "train.batch=1", "train.accumulate=4")
 	require.InDeltaSlice(t, losses, parts, 1e-6)
 	require.InDeltaSlice(t, weights, others, 1e-5)
+}
+
+// TestResumedConversationsAreCutAlike: a run whose rows hold other conversations than those of the
+// checkpoint's run is refused.
+func TestResumedConversationsAreCutAlike(t *testing.T) {
+	dir := t.TempDir()
+	path, out := filepath.Join(dir, "questions.jsonl"), filepath.Join(dir, "run")
+	var lines strings.Builder
+	for i := range 60 { // some responses are longer than a row
+		fmt.Fprintf(&lines, `{"prompt": "%d?", "response": "%s"}`+"\n", i, strings.Repeat("ab", 1+i%20))
+	}
+	require.NoError(t, os.WriteFile(path, []byte(lines.String()), 0o644))
+	run := func(sets ...string) *runconfig.Run {
+		return tiny(t, path, out, append([]string{"data.source=conversations", "data.split=hash/5", "model.seq=24"}, sets...)...)
+	}
+	train(t, run("train.steps=4"), trainer.Options{})
+	_, err := tryTrain(t.Context(), run("train.steps=6", "data.cut=true"), trainer.Options{Resume: trainer.ResumeAuto})
+	wantKey(t, err, "data.cut")
+	require.ErrorContains(t, err, "data.cut: want false as the checkpoint's run, got true")
+	train(t, run("train.steps=6"), trainer.Options{Resume: trainer.ResumeAuto})
 }

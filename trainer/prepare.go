@@ -25,6 +25,7 @@ func (t *Trainer) prepare(ctx context.Context) error {
 	if err := t.checkRanks(); err != nil {
 		return err
 	}
+	t.splitAsBefore()
 	if o.Dry {
 		return inTurn(ctx, t.checkMemory, t.loadCorpus, t.agree, t.compile, t.openMeasures)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer/learner"
 )
 
@@ -189,7 +190,7 @@ func (t *Trainer) checkResume(ctx context.Context, c *checkpoint.Checkpoint, dir
 	if err := t.matchCorpus(ctx, c.State.CorpusFingerprint); err != nil {
 		return err
 	}
-	if err := t.checkBatches(c.State, d.Data.MaskDocuments); err != nil {
+	if err := t.checkBatches(c.State, d.Data); err != nil {
 		return err
 	}
 	if c.State.Step > t.run.TotalSteps() {
@@ -218,15 +219,19 @@ func (t *Trainer) checkAdapted(of *pretrained.Adapted) error {
 	return nil
 }
 
-// checkBatches refuses a run whose next batches would differ from those of the checkpoint's run.
-func (t *Trainer) checkBatches(s checkpoint.State, masked bool) error {
+// checkBatches refuses a run whose next batches would differ from those of the checkpoint's run,
+// whose section data was then.
+func (t *Trainer) checkBatches(s checkpoint.State, then runconfig.Data) error {
 	const hint = "set it back, or start a new run with train.init_from"
 	steps := int64(s.Step)
 	switch {
 	case s.Seed != t.run.Seed:
 		return cannotResume("seed", "seed: want %d as the checkpoint's run, got %d: %s", s.Seed, t.run.Seed, hint)
-	case masked != t.run.Data.MaskDocuments:
-		return cannotResume("data.mask_documents", "data.mask_documents: want %t as the checkpoint's run, got %t: %s", masked, t.run.Data.MaskDocuments, hint)
+	case then.MaskDocuments != t.run.Data.MaskDocuments:
+		return cannotResume("data.mask_documents", "data.mask_documents: want %t as the checkpoint's run, got %t: %s", then.MaskDocuments,
+			t.run.Data.MaskDocuments, hint)
+	case then.Cut != t.run.Data.Cut:
+		return cannotResume("data.cut", "data.cut: want %t as the checkpoint's run, got %t: %s", then.Cut, t.run.Data.Cut, hint)
 	case s.BatchPosition != uint64(steps)*uint64(t.run.Train.Accumulate):
 		return cannotResume("train.accumulate", "train.accumulate: the checkpoint drew %d micro-batches in %d steps, got %d a step: %s", s.BatchPosition, steps,
 			t.run.Train.Accumulate, hint)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +15,7 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/longtest"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
@@ -228,6 +230,25 @@ func TestAForkIsARunOfItsOwn(t *testing.T) {
 	wantError(t, err, &trainer.RunExistsError{Out: b})
 	_, err = tryTrain(context.Background(), smallest(t, text, b), trainer.Options{Fork: from, Resume: trainer.ResumeAuto})
 	require.ErrorContains(t, err, "want no -resume with it")
+}
+
+// TestResumeKeepsTheMicroBatches: a run whose config leaves the micro-batch to the memory that is
+// available goes on with that of its folder, and a fork with that of the run that it starts from,
+// although another one would fit by now.
+func TestResumeKeepsTheMicroBatches(t *testing.T) {
+	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
+	run := func(out string, sets ...string) *runconfig.Run {
+		sets = append([]string{"model.seq=16", "train.batch_tokens=64", "data.path=[" + text + "]", "out=" + out}, sets...)
+		r, _, err := runconfig.Parse(models.Standard(), "tiny.yaml", []byte(strings.Replace(tinyYAML, "batch: 4, ", "", 1)), sets)
+		require.NoError(t, err)
+		return r
+	}
+	require.Equal(t, 1, run(out).Train.Accumulate)
+	train(t, run(out, "train.steps=3", "train.batch=1"), trainer.Options{}) // as with little memory
+	train(t, run(filepath.Join(t.TempDir(), "fork"), "train.steps=5"), trainer.Options{Fork: out})
+	train(t, run(out, "train.steps=5"), trainer.Options{Resume: trainer.ResumeAuto})
+	_, err := tryTrain(t.Context(), run(out, "train.steps=6", "train.batch=4"), trainer.Options{Resume: trainer.ResumeAuto})
+	wantKey(t, err, "train.accumulate")
 }
 
 // fromTheFuture gives a sealed file a newer format version.

@@ -29,12 +29,15 @@ type plan struct {
 }
 
 // begin makes the folder of the tour, or reads the plan of an interrupted one with the same
-// arguments from it.
+// arguments from it. It locks the folder.
 func (c *call) begin(out commandline.Output) (p plan, err error) {
 	p = plan{Data: c.Data, Time: c.Time.String(), Seed: c.Seed}
 	entries, err := os.ReadDir(c.Out)
 	if errors.Is(err, os.ErrNotExist) {
 		err = checkpoint.Disk{}.MakeFolder(c.Out)
+		if err == nil {
+			c.unlock, err = checkpoint.Lock(c.Out)
+		}
 		if err == nil {
 			err = c.keep(p)
 		}
@@ -48,6 +51,9 @@ func (c *call) begin(out commandline.Output) (p plan, err error) {
 	}
 	if !has(planFile) || has(reportFile) {
 		return p, commandline.Usagef("-out: want a folder that does not exist yet, or an interrupted tour's, got %s: remove it, or choose another", c.Out)
+	}
+	if c.unlock, err = checkpoint.Lock(c.Out); err != nil {
+		return p, errors.Wrap(err, "-out")
 	}
 	text, err := regular.Read(filepath.Join(c.Out, planFile), 1<<16)
 	if err != nil {
@@ -79,5 +85,14 @@ func (c *call) keep(p plan) error {
 func (c *call) leaveNothing() {
 	_ = os.RemoveAll(c.textFolder())
 	_ = os.Remove(filepath.Join(c.Out, planFile))
+	c.release()
+	_ = os.Remove(filepath.Join(c.Out, checkpoint.LockName))
 	_ = os.Remove(c.Out)
+}
+
+// release unlocks the tour's folder, if it is locked.
+func (c *call) release() {
+	if c.unlock != nil {
+		_ = c.unlock() // the lock ends with the process, too
+	}
 }

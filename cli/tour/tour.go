@@ -49,7 +49,8 @@ type call struct {
 	Seed    uint64        `yaml:"seed" default:"1" help:"seed weights and batches with <N>"`
 	Threads int           `yaml:"threads" min:"0" max:"1024" help:"use <N> CPU threads; 0: one per core"`
 
-	prompt string // of the samples: how the validation text begins
+	prompt string       // of the samples: how the validation text begins
+	unlock func() error // of the folder; nil: it is not locked
 }
 
 const leastTime = 20 * time.Second
@@ -67,6 +68,7 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 		c.Out = filepath.Join("runs", "tour")
 	}
 	kept, err := c.begin(out)
+	defer c.release()
 	if err != nil {
 		return err
 	}

@@ -91,6 +91,7 @@ func TestAnInterruptedTourGoesOn(t *testing.T) {
 	assert.Equal(t, plan{Data: text, Time: "20s", Seed: 1}, p)
 	p.Steps = 12 // of the smallest size, as choose would
 	require.NoError(t, c.keep(p))
+	c.release()
 
 	trained := func() (steps []int) {
 		for _, name := range []string{"rmt", "transformer"} {
@@ -127,6 +128,28 @@ func TestAnInterruptedTourGoesOn(t *testing.T) {
 	assert.ErrorContains(t, c.run(t.Context(), quiet), "-out: want the arguments with which the tour in ")
 	require.NoError(t, os.Rename(filepath.Join(dir, reportFile), filepath.Join(c.Out, reportFile)))
 	assert.ErrorContains(t, c.run(t.Context(), quiet), "-out: want a folder that does not exist yet, or an interrupted tour's, got ", "it is finished")
+}
+
+// TestTwoToursInOneFolder: a tour leaves alone what another one, which still runs, has in its
+// folder.
+func TestTwoToursInOneFolder(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text.txt")
+	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("the quick brown fox jumps over the lazy dog. ", 400)), 0o644))
+	quiet := commandline.Output{Stdout: io.Discard, Stderr: io.Discard}
+	first := &call{zoo: models.Standard(), Data: text, Time: leastTime, Out: filepath.Join(dir, "tour"), Seed: 1, Threads: 1}
+	_, err := first.begin(quiet)
+	require.NoError(t, err)
+	defer first.release()
+	require.NoError(t, os.MkdirAll(first.textFolder(), 0o777))
+	unlock, err := checkpoint.Lock(first.textFolder())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, unlock()) }()
+	second := *first
+	var locked *checkpoint.LockedError
+	require.ErrorAs(t, second.run(t.Context(), quiet), &locked)
+	assert.FileExists(t, filepath.Join(first.Out, planFile))
+	assert.DirExists(t, first.textFolder())
 }
 
 // TestTextOfFewDocuments has a validation split, too.
