@@ -156,6 +156,34 @@ func TestPackedRowsComeOnceAnEpoch(t *testing.T) {
 	assert.NotEqual(t, one, other)
 }
 
+// TestTurnsThatEndWithBOS: conversations in which BOS stands between turns are counted; one at the
+// end of the last turn divides nothing.
+func TestTurnsThatEndWithBOS(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	turns := func(n int) string {
+		return `{"messages": [` + strings.Repeat(`{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}, `, n-1) +
+			`{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]}`
+	}
+	require.NoError(t, os.WriteFile(path, []byte(turns(1)+"\n"+turns(2)+"\n"+turns(3)), 0o644))
+	for end, want := range map[string]int{"<|endoftext|>": 2, ";": 0} {
+		c, err := Load(t.Context(), Options{Source: DefaultConversations(), Paths: []string{path}, Split: "none",
+			Chat: func(_ context.Context, chats []Chat) (texts []string, err error) {
+				for _, chat := range chats {
+					text := strings.Repeat("qa"+end, strings.Count(string(chat.Messages), "assistant"))
+					if chat.Generation {
+						text += "q"
+					}
+					texts = append(texts, text)
+				}
+				return texts, nil
+			}})
+		require.NoError(t, err)
+		packed, err := c.Pack(32, false)
+		require.NoError(t, err)
+		assert.Equal(t, want, packed.Divided, end)
+	}
+}
+
 // TestMessagesAreRenderedByATemplate: targets are what it writes for the assistant, with the tokens
 // that it ends a turn by; BOS comes once, from the template or else in front.
 func TestMessagesAreRenderedByATemplate(t *testing.T) {

@@ -31,6 +31,10 @@ type Corpus struct {
 	Fingerprint string   // sha256, in hex, of the tokenizer's name and both streams
 	Notes       []string // what was done that the options do not say, one line each, to show to the user
 
+	// Divided counts the conversations, after Pack, in which BOS ends a turn before the last. Where
+	// a token sees only its own document, a later turn does not see the turns before it.
+	Divided int
+
 	conversations [2][]int // lengths of those of Train and Val, before Pack
 
 	split   splitRule

@@ -26,6 +26,7 @@ func (c *Corpus) Pack(seq int, cut bool) (*Corpus, error) {
 	packed.Notes = slices.Clone(c.Notes)
 	packed.Train.Tokens = p.pack(c.Train.Tokens, c.conversations[0])
 	packed.Val.Tokens = p.pack(c.Val.Tokens, c.conversations[1])
+	packed.Divided = p.divided
 	if p.out > 0 {
 		packed.Notes = append(packed.Notes, fmt.Sprintf("data.path: %s of more than %d tokens left out: raise model.seq, or set data.cut",
 			counted(p.out, "conversation", "conversations"), seq))
@@ -46,6 +47,7 @@ type packer struct {
 	cut            bool
 	bos            int32
 	out, shortened int // conversations that were left out, or cut
+	divided        int // as Corpus.Divided
 }
 
 // pack returns rows made of the conversations in stream, which have the given lengths. A BOS
@@ -68,6 +70,9 @@ func (p *packer) pack(stream Tokens, lengths []int) Tokens {
 			parts, used = append(parts, padding.Slice(0, p.seq-used)), 0
 		}
 		parts, used = append(parts, conversation), used+conversation.Len()
+		if inner := conversation.Slice(1, max(1, conversation.Len()-1)); slices.Contains(inner.IDs(), p.bos) {
+			p.divided++
+		}
 	}
 	if len(parts) == 0 {
 		return Tokens{}

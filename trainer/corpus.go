@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/residua-go/residua/data"
 )
@@ -32,6 +33,10 @@ func (t *Trainer) loadCorpus(ctx context.Context) (err error) {
 	}
 	for _, note := range corpus.Notes {
 		t.report.Note(note)
+	}
+	if c.Data.MaskDocuments && corpus.Divided > 0 {
+		t.report.Note(fmt.Sprintf("data.mask_documents: %d of the conversations have turns that end with the token by which a conversation begins, "+
+			"so that a later turn does not see them: set it to false, or take a tokenizer with an end token of its own", corpus.Divided))
 	}
 	return t.learnFrom(corpus)
 }

@@ -264,8 +264,8 @@ func TestSignFlip(t *testing.T) {
 	assert.True(t, math.IsNaN(SignFlip(nil)))
 }
 
-// TestSignFlipOfMany: of more differences than all signs are tried of, a random choice is tried: the
-// share is that of a binomial distribution for differences of one size.
+// TestSignFlipOfMany: where there are too many differences to try all signs, random ones are drawn.
+// For differences of one size the share follows a binomial distribution.
 func TestSignFlipOfMany(t *testing.T) {
 	many := make([]float64, 24)
 	for i := range many {
