@@ -5,6 +5,7 @@ package tour
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -135,7 +136,11 @@ func (c *call) train(ctx context.Context, run *runconfig.Run, corpus *data.Corpu
 	if out.Terminal() {
 		to = trainer.NewBar(out.Stderr)
 	}
-	t, err := trainer.Open(ctx, run, trainer.Options{Corpus: corpus, Report: to, Resume: trainer.ResumeAuto})
+	o := trainer.Options{Corpus: corpus, Report: to, Resume: trainer.ResumeNone}
+	if _, err := os.Stat(run.Out); err == nil { // an interrupted tour began it
+		o.Resume = trainer.ResumeAuto
+	}
+	t, err := trainer.Open(ctx, run, o)
 	if err != nil {
 		return err
 	}

@@ -51,6 +51,7 @@ func TestTour(t *testing.T) {
 	got := clitest.Call(Command(models.Standard()), "-data", text, "-time", "20s", "-out", out)
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.Contains(t, got.Stdout, "serve -checkpoint "+filepath.Join(out, "rmt", "checkpoints", "step-"))
+	assert.NotContains(t, got.Stderr, "starts anew", "a first tour has nothing to go on from")
 	for file, texts := range map[string][]string{
 		"report.html":       {"tour/rmt", "tour/transformer", "Samples", "Norms by depth", "model.preset"},
 		"stream/index.html": {"Logit lens", "The stream, taken apart", "wiring"},
