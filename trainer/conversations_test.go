@@ -1,6 +1,7 @@
 package trainer_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
@@ -66,4 +68,33 @@ func TestResumedConversationsAreCutAlike(t *testing.T) {
 	wantKey(t, err, "data.cut")
 	require.ErrorContains(t, err, "data.cut: want false as the checkpoint's run, got true")
 	train(t, run("train.steps=6"), trainer.Options{Resume: trainer.ResumeAuto})
+}
+
+// TestDividedTurnsAreNoted: a run whose conversations have turns that end with BOS says that later
+// turns do not see them, unless it does not mask documents.
+func TestDividedTurnsAreNoted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "chats.jsonl")
+	turns := strings.Repeat(`{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}, `, 2)
+	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat(`{"messages": [`+strings.TrimSuffix(turns, ", ")+"]}\n", 9)), 0o644))
+	corpus, err := data.Load(t.Context(), data.Options{Source: data.DefaultConversations(), Paths: []string{path}, Split: "none",
+		Chat: func(_ context.Context, chats []data.Chat) (texts []string, err error) {
+			for _, chat := range chats {
+				text := strings.Repeat("qa<|endoftext|>", strings.Count(string(chat.Messages), "assistant"))
+				if chat.Generation {
+					text += "q"
+				}
+				texts = append(texts, text)
+			}
+			return texts, nil
+		}})
+	require.NoError(t, err)
+	for mask, want := range map[string]bool{"true": true, "false": false} {
+		r := tiny(t, path, filepath.Join(t.TempDir(), "run"), "data.source=conversations", "data.split=none", "model.seq=24", "train.steps=1", "train.batch=1",
+			"train.eval_every=0", "data.mask_documents="+mask)
+		noted := false
+		train(t, r, trainer.Options{Corpus: corpus, Report: &listener{onNote: func(line string) {
+			noted = noted || strings.Contains(line, "data.mask_documents: 9 of the conversations")
+		}}})
+		require.Equal(t, want, noted, "data.mask_documents=%s", mask)
+	}
 }
