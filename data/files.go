@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -46,7 +47,7 @@ func (s *fileSource) folder(ctx context.Context, folder string) ([]File, error) 
 		extensions = append(extensions, format.Extension)
 	}
 	var others []string
-	walk := walk{notes: &s.walked, enter: func(name string) bool { return !hidden(path.Base(name)) }}
+	walk := walk{notes: &s.walked, enter: func(name string) bool { return !hidden(path.Base(name)) && !s.passShards(folder, name) }}
 	walk.wanted = func(name string) bool {
 		if hidden(path.Base(name)) {
 			return false
@@ -71,6 +72,16 @@ func (s *fileSource) folder(ctx context.Context, folder string) ([]File, error) 
 			"name other files by a glob", folder, strings.Join(extensions, " "))
 	}
 	return files, nil
+}
+
+// passShards tells whether a folder below another one holds token shards, whose descriptions are not
+// text to train on, and takes note of it.
+func (s *fileSource) passShards(folder, name string) bool {
+	shards := HasShards(filepath.Join(folder, name))
+	if shards {
+		s.walked.pass(name, errors.New("a folder of token shards"))
+	}
+	return shards
 }
 
 // textExtension returns a name's extension in lower case, ignoring that of a compression.

@@ -154,6 +154,24 @@ func TestLinks(t *testing.T) {
 	assert.Equal(t, []string{"a", "b"}, loadTexts(t, filepath.Join(root, "link", "*.txt")))
 }
 
+// TestAFolderOfShardsIsNoText: prepared twice into folders of its own, a folder of texts has the same
+// documents.
+func TestAFolderOfShardsIsNoText(t *testing.T) {
+	root := writeFiles(t, map[string]string{"a.txt": "a", "sub/b.txt": "b", "sub/meta.json": "{}"})
+	options := func(dir string) PrepareOptions {
+		return PrepareOptions{Options: filesIn(root), Dir: filepath.Join(root, dir)}
+	}
+	first, err := prepareWith(t, options("shards"))
+	require.NoError(t, err)
+	require.EqualValues(t, 3, first.Train.Documents)
+	second, err := NewPreparation(t.Context(), options("more"))
+	require.NoError(t, err)
+	meta, err := second.Run(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, first.Train, meta.Train)
+	assert.Contains(t, second.Notes(), `data.path: 1 link or folder passed over: "shards" (a folder of token shards)`)
+}
+
 // TestLinksAndFoldersThatAreNotRead: they are passed over with a note, also in a glob that could
 // match them, and a link out of the folder is followed with one.
 func TestLinksAndFoldersThatAreNotRead(t *testing.T) {

@@ -274,7 +274,11 @@ func (p *Preparation) findTokenizer(ctx context.Context) (err error) {
 			}
 		}
 		name = tokenizerName
-		if p.tokenizer, err = NewTokenizer(path); err != nil {
+		p.tokenizer, err = NewTokenizer(path)
+		if errors.Is(err, os.ErrNotExist) {
+			return errors.WithMessage(checkpoint.ErrGone, path)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -236,6 +236,12 @@ func TestUnfinishedPreparations(t *testing.T) {
 	_, err = prepareWith(t, p)
 	require.ErrorContains(t, err, current+": want at least ")
 
+	p = unfinished()
+	require.NoError(t, os.Remove(filepath.Join(p.Dir, tokenizerName)))
+	_, err = prepareWith(t, p)
+	require.ErrorContains(t, err, p.Dir+" is unfinished, begin anew by -restart: ")
+	require.NotContains(t, err.Error(), "goes on with it")
+
 	require.NoError(t, os.Chtimes(filepath.Join(o.Paths[0], "z.txt"), time.Time{}, time.Unix(1, 0)))
 	_, err = prepareWith(t, p)
 	require.ErrorContains(t, err, "of files that have changed since")

@@ -123,9 +123,11 @@ func HasShards(path string) bool {
 	if filepath.Ext(path) == shardExtension {
 		return true
 	}
-	_, err := os.Stat(filepath.Join(path, metaName))
+	if _, err := os.Stat(filepath.Join(path, metaName)); err != nil {
+		return false
+	}
 	entries, _ := os.ReadDir(path)
-	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool { return filepath.Ext(e.Name()) == shardExtension })
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return filepath.Ext(e.Name()) == shardExtension })
 }
 
 // check returns an error if the description is impossible or contradicts itself.

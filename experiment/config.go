@@ -120,7 +120,7 @@ func (c *Config) check() error {
 		return c.where.Errorf("series", "want one or more, as in [{name: rmt, set: [model.preset=quickstart]}], got none")
 	}
 	for i, s := range c.Series {
-		twice := slices.ContainsFunc(c.Series[:i], func(other Series) bool { return other.Name == s.Name })
+		twice := slices.ContainsFunc(c.Series[:i], func(other Series) bool { return strings.EqualFold(other.Name, s.Name) })
 		if err := c.checkName(s.Name, index("series", i)+".name", twice); err != nil {
 			return err
 		}
@@ -140,13 +140,13 @@ func (c *Config) tuningSeed() uint64 {
 // plainName matches the parts of run names, which become folder names.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// checkName requires a name that can be a folder's and that has not been used before.
+// checkName requires a name that can be a folder's and that has not been used before, in whatever case.
 func (c *Config) checkName(name, key string, twice bool) error {
 	switch {
 	case !plainName.MatchString(name):
 		return c.where.Errorf(key, "want letters, digits, '.', '_' and '-', as it names folders, got %q", name)
 	case twice:
-		return c.where.Errorf(key, "want each once, got %q twice", name)
+		return c.where.Errorf(key, "want each once, since it names folders, and some file systems ignore case, got %q twice", name)
 	}
 	return nil
 }

@@ -107,10 +107,11 @@ func (p *Plan) addCells(s Series, key string) error {
 	}
 	seen := map[string]bool{}
 	for _, at := range points {
-		if err := c.checkName(at.Label, at.Key, seen[at.Label]); err != nil && len(points) > 1 {
+		folded := strings.ToLower(at.Label)
+		if err := c.checkName(at.Label, at.Key, seen[folded]); err != nil && len(points) > 1 {
 			return err
 		}
-		seen[at.Label] = true
+		seen[folded] = true
 		if c.Rates == bracket && slices.ContainsFunc(at.Set, func(a Assignment) bool { return strings.HasPrefix(a.Text, "train.lr=") }) {
 			return c.where.Errorf(at.Key, "want no train.lr with rates: %s, which looks for it", bracket)
 		}
