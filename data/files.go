@@ -74,8 +74,8 @@ func (s *fileSource) folder(ctx context.Context, folder string) ([]File, error) 
 	return files, nil
 }
 
-// passShards tells whether a folder below another one holds token shards, whose descriptions are not
-// text to train on, and takes note of it.
+// passShards tells whether a folder below another one holds token shards, whose descriptions are
+// not text to train on, and takes note of it.
 func (s *fileSource) passShards(folder, name string) bool {
 	shards := HasShards(filepath.Join(folder, name))
 	if shards {

@@ -154,8 +154,8 @@ func TestLinks(t *testing.T) {
 	assert.Equal(t, []string{"a", "b"}, loadTexts(t, filepath.Join(root, "link", "*.txt")))
 }
 
-// TestAFolderOfShardsIsNoText: prepared twice into folders of its own, a folder of texts has the same
-// documents.
+// TestAFolderOfShardsIsNoText: a folder of texts is prepared twice, each time into a folder of its
+// own, and has the same documents.
 func TestAFolderOfShardsIsNoText(t *testing.T) {
 	root := writeFiles(t, map[string]string{"a.txt": "a", "sub/b.txt": "b", "sub/meta.json": "{}"})
 	options := func(dir string) PrepareOptions {

@@ -140,7 +140,8 @@ func (c *Config) tuningSeed() uint64 {
 // plainName matches the parts of run names, which become folder names.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// checkName requires a name that can be a folder's and that has not been used before, in whatever case.
+// checkName requires a name that can be a folder's and that has not been used before, in whatever
+// case.
 func (c *Config) checkName(name, key string, twice bool) error {
 	switch {
 	case !plainName.MatchString(name):
