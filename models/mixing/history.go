@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,20 +58,26 @@ func ReadHistory(checkpoint string) ([]Logged, error) {
 	return nil, nil
 }
 
+// readHistory ignores a last line without a line break, which a run that was killed, or that still
+// writes, leaves.
 func readHistory(file *os.File) ([]Logged, error) {
 	var all []Logged
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
+	for lines := bufio.NewReader(file); ; {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			return all, nil
+		}
 		var l Logged
-		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+		if err == nil {
+			err = json.Unmarshal(line, &l)
+		}
+		if err != nil {
 			return nil, errors.Wrap(err, file.Name())
 		}
 		if len(l.Mixing) > 0 {
 			all = append(all, l)
 		}
 	}
-	return all, errors.Wrap(lines.Err(), file.Name())
 }
 
 // History holds what was logged, step by step.
