@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,7 +32,8 @@ type Brief struct {
 	Entropy       *float64          `json:"entropy,omitempty"`
 }
 
-// Brief lists the places without their matrices.
+// Brief lists the places without their matrices. Places whose numbers are not finite are left out,
+// as those of a run that has diverged may be.
 func (m *Moves) Brief() []Brief {
 	var all []Brief
 	for _, p := range m.Places {
@@ -39,7 +41,9 @@ func (m *Moves) Brief() []Brief {
 		if p.Carry != nil {
 			b.CompositeRows = p.Carry.CompositeRows
 		}
-		all = append(all, b)
+		if sum := b.Moved + b.Spread + b.CompositeRows; !math.IsNaN(sum) && !math.IsInf(sum, 0) {
+			all = append(all, b)
+		}
 	}
 	return all
 }
