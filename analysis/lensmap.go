@@ -139,7 +139,8 @@ func (g *LensGrid) Table() figure.Table {
 
 // Figures returns the grid, coloured by the probability of the likeliest token.
 func (g *LensGrid) Figures() []figure.Figure {
-	h := figure.Heatmap{Title: lensTitle(g.lens) + ": the likeliest next token, by its probability", XLabel: "token", YLabel: "after", Rows: g.After, Limits: unit()}
+	h := figure.Heatmap{Title: lensTitle(g.lens) + ": the likeliest next token, by its probability", XLabel: "token", YLabel: "after",
+		Rows: g.After, Limits: unit()}
 	for t := range g.IDs {
 		h.Columns = append(h.Columns, fmt.Sprint(t))
 	}

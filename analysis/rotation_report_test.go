@@ -89,8 +89,8 @@ func checkBreakers(t *testing.T, r *analysis.RotationReport, spec models.Spec, u
 	}
 }
 
-// TestRotationReportOfScaledRope: a model whose rotary positions have settings of their own, as those
-// of imported models have, is measured, too.
+// TestRotationReportOfScaledRope: a model whose rotary positions have settings of their own, as
+// imported models have, is measured, too.
 func TestRotationReportOfScaledRope(t *testing.T) {
 	c := varied(t, vectorModels(t)["rmsnorm"], func(c *models.Config) {
 		c.Attention.Positions, c.Attention.RopePart, c.Attention.NoRope = models.PositionsRoPE, 0.5, []int{1}

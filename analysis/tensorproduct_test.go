@@ -128,8 +128,8 @@ func TestTensorProductMoves(t *testing.T) {
 	}
 }
 
-// TestTensorProductWithoutValueEmbeddings: a head that also writes value embeddings is no map of the
-// stream; a layer without them has its form.
+// TestTensorProductWithoutValueEmbeddings: a head that also writes value embeddings is no map of
+// the stream; a layer without them has its form.
 func TestTensorProductWithoutValueEmbeddings(t *testing.T) {
 	c := varied(t, vectorModels(t)["layernorm"], func(c *models.Config) { c.Attention.ValueEmbeddings = 4 })
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)

@@ -87,8 +87,8 @@ func TestLora(t *testing.T) {
 	assert.Equal(t, m.Store.Param("blocks.1.attention.qkv").Value.Data(), whole.Store.Param("blocks.1.attention.qkv").Value.Data())
 }
 
-// TestLoraProfile: a profile counts what the optimizer reads and writes of the adapters, and nothing
-// of what does not change.
+// TestLoraProfile: a profile counts what the optimizer reads and writes of the adapters, and
+// nothing of what does not change.
 func TestLoraProfile(t *testing.T) {
 	run := onLlama(t, bytesLlama(t), corpus(t), filepath.Join(t.TempDir(), "run"))
 	tr, err := trainer.Open(t.Context(), run, trainer.Options{Profile: true})
