@@ -85,6 +85,20 @@ func checkNearby(t *testing.T, name string, store *graph.Store, spec models.Spec
 	}
 }
 
+// TestAttributionPatchingOfNoPoints: without points between the runs there is the gradient at the
+// corrupt run, as with one.
+func TestAttributionPatchingOfNoPoints(t *testing.T) {
+	c := zoo(t)["vector"]
+	store := modeltest.PerturbedStore(t, c, tensor.Float64)
+	var effects [2][][]float64
+	for points := range effects {
+		p, err := analysis.AttributionPatchHeads(t.Context(), store, c, tokensFor(c, 4, 1), tokensFor(c, 4, 2), analysis.LogitOf(3, 1, 2), points)
+		require.NoError(t, err)
+		effects[points] = p.Effect
+	}
+	assert.Equal(t, effects[1], effects[0])
+}
+
 // TestAttributionPatchingErrors: a metric that is not a logit has no gradient here.
 func TestAttributionPatchingErrors(t *testing.T) {
 	c := zoo(t)["matrix"]

@@ -29,10 +29,18 @@ type Changes struct {
 // returns an error unless the two have the same parameters.
 func Compare(from, to *graph.Store) (*Changes, error) {
 	c := &Changes{}
+	for _, p := range from.Params() {
+		if to.Param(p.Name) == nil {
+			return nil, errors.Errorf("parameter %q: want it in both models, got it in the earlier one alone: compare models of one size", p.Name)
+		}
+	}
 	for _, p := range to.Params() {
 		before := from.Param(p.Name)
-		if before == nil || before.Size() != p.Size() {
-			return nil, errors.Errorf("parameter %q: want it in both models, in one shape: they have other sizes", p.Name)
+		switch {
+		case before == nil:
+			return nil, errors.Errorf("parameter %q: want it in both models, got it in the later one alone: compare models of one size", p.Name)
+		case !slices.Equal(before.Shape, p.Shape):
+			return nil, errors.Errorf("parameter %q: want it in both models, in one shape, got %v and %v: compare models of one size", p.Name, before.Shape, p.Shape)
 		}
 		norm, moved, values := 0.0, 0.0, graph.Float64s(p.Value)
 		for i, w := range graph.Float64s(before.Value) {

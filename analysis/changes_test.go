@@ -42,4 +42,12 @@ func TestCompare(t *testing.T) {
 	assert.Empty(t, c.Figures())
 	_, err = analysis.Compare(made(models.Transformer(2, 8, 16, 2)), after)
 	assert.ErrorContains(t, err, `parameter "blocks.2.`)
+	_, err = analysis.Compare(made(models.Transformer(4, 8, 16, 2)), after)
+	assert.ErrorContains(t, err, `parameter "blocks.3.`)
+	_, err = analysis.Compare(made(models.Transformer(3, 16, 8, 2)), made(models.Transformer(3, 8, 16, 2)))
+	assert.ErrorContains(t, err, `parameter "`)
+	turned := made(models.Transformer(3, 8, 16, 2))
+	turned.Param("blocks.1.feedforward.w1").Shape = []int{16, 8}
+	_, err = analysis.Compare(turned, after)
+	assert.ErrorContains(t, err, `parameter "blocks.1.feedforward.w1": want it in both models, in one shape, got [16 8] and [8 16]`)
 }

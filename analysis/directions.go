@@ -15,6 +15,7 @@ import (
 	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/stats"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/cache"
 	"github.com/residua-go/residua/models/check"
@@ -242,7 +243,7 @@ func (d *Directions) Table() figure.Table {
 		if row.name != "random" {
 			chance = float64(len(sorted)) / float64(len(d.Random)+1)
 		}
-		t.Row(row.name, len(sorted), stat.Mean(sorted, nil), sorted[len(sorted)/2], sorted[len(sorted)-1], above, chance, row.share.All, row.share.One)
+		t.Row(row.name, len(sorted), stat.Mean(sorted, nil), stats.Median(sorted), sorted[len(sorted)-1], above, chance, row.share.All, row.share.One)
 	}
 	return t
 }

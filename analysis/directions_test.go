@@ -57,6 +57,16 @@ func TestDirectionsOfAModel(t *testing.T) {
 	}
 }
 
+// TestMedianOfDirections: the median of an even number of directions lies between the two in the
+// middle.
+func TestMedianOfDirections(t *testing.T) {
+	even := []float64{9, 3, 5, 4}
+	d := analysis.Directions{Found: []analysis.Direction{{Kurtosis: 7}}, Random: even, Principal: even, Own: even[:3]}
+	for i, want := range []string{"7", "4.5", "4.5", "5"} {
+		assert.Equal(t, want, d.Table().Rows[i][3])
+	}
+}
+
 // toldByTokens is what a regression on all tokens' indicators tells of the entries' variance, and
 // the largest squared correlation with one of these.
 func toldByTokens(entries []float64, ids []int32) (all, one float64) {

@@ -41,15 +41,18 @@ func (s *HeadScores) Chance() (induction, previous float64) {
 }
 
 // InductionScores measures the heads of a model on rows of period random tokens, drawn from the
-// seed and repeated once. BOS is not drawn if it masks the tokens before it.
+// seed and repeated once. BOS and the separator are not drawn if they mask the tokens before them.
 func InductionScores(ctx context.Context, store *graph.Store, spec models.Spec, period, rows int, seed uint64) (*HeadScores, error) {
 	if period < 2 || rows < 1 {
 		return nil, check.Value("induction", "a period of at least 2 tokens and a row", fmt.Sprintf("%d and %d", period, rows))
 	}
 	ids := RepeatedTokens(spec.Vocab, period, rows, seed)
-	for i, id := range ids {
-		if spec.MaskDocuments && int(id) == spec.BOS {
-			ids[i] = (id + 1) % int32(spec.Vocab)
+	masks := func(id int32) bool { return int(id) == spec.BOS || spec.Separator > 0 && int(id) == spec.Separator }
+	for i := range ids {
+		for range 2 { // the next id may be the other one
+			if spec.MaskDocuments && masks(ids[i]) {
+				ids[i] = (ids[i] + 1) % int32(spec.Vocab)
+			}
 		}
 	}
 	return headScoresOn(ctx, store, spec, ids, rows)

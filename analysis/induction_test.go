@@ -136,6 +136,18 @@ func TestInductionWithDocuments(t *testing.T) {
 	assert.Equal(t, want, masked)
 }
 
+// TestInductionWithSeparator: nor is the id drawn after which a token sees nothing before it.
+func TestInductionWithSeparator(t *testing.T) {
+	c := varied(t, zoo(t)["vector/documents"], func(c *models.Config) { c.Vocab, c.BOS, c.Separator, c.Seq = 3, 1, 2, 40 })
+	store := modeltest.NewStore(t, c, tensor.Float32, 1)
+	masked, err := analysis.InductionScores(t.Context(), store, c, 20, 2, 1)
+	require.NoError(t, err)
+	unmasked := varied(t, c, func(c *models.Config) { c.MaskDocuments = false })
+	want, err := analysis.HeadScoresOn(t.Context(), store, unmasked, make([]int32, 80), 2)
+	require.NoError(t, err)
+	assert.Equal(t, want, masked)
+}
+
 // TestRepeatedTokens: rows repeat with a period of their own, and what cannot be known is not
 // counted.
 func TestRepeatedTokens(t *testing.T) {

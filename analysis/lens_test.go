@@ -98,6 +98,15 @@ func TestLensGridIsSpelled(t *testing.T) {
 	assert.Equal(t, [][]string{{"c", "a"}}, h.Cells)
 	assert.Equal(t, []float64{0, 1}, h.Limits)
 	assert.Len(t, g.Last(9).IDs, 3)
+	assert.Contains(t, h.Title, "Logit lens: ")
+}
+
+// TestGridOfATunedLens: its figure says through which lens it looks.
+func TestGridOfATunedLens(t *testing.T) {
+	_, d := decompose(t, zoo(t)["vector"], tensor.Float64)
+	m, err := d.Tuned(&analysis.TunedLens{}).LensMap()
+	require.NoError(t, err)
+	assert.Contains(t, m.Grid().Last(1).Figures()[0].(figure.Heatmap).Title, "Tuned lens: ")
 }
 
 // TestLensMap: it is the lens of each token at its successor, whose row ends where it ends.

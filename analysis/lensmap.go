@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -81,12 +82,18 @@ func (m *LensMap) Table() figure.Table {
 
 // Figures returns a map of the probabilities.
 func (m *LensMap) Figures() []figure.Figure {
-	h := figure.Heatmap{Title: strings.ToUpper(m.lens[:1]) + m.lens[1:] + ": probability of each token's successor", XLabel: "token", YLabel: "after",
+	h := figure.Heatmap{Title: lensTitle(m.lens) + ": probability of each token's successor", XLabel: "token", YLabel: "after",
 		Rows: m.After, Columns: texts(m.Tokens), Values: m.Probability, Limits: unit()}
 	return []figure.Figure{h}
 }
 
-// LensGrid holds what the logit lens says for every token of a run: the likeliest next token after
+// lensTitle returns the beginning of a figure's title: "Logit lens", also for "".
+func lensTitle(lens string) string {
+	lens = cmp.Or(lens, "logit lens")
+	return strings.ToUpper(lens[:1]) + lens[1:]
+}
+
+// LensGrid holds what a lens says for every token of a run: the likeliest next token after
 // each writer, with its probability (nostalgebraist 2020, the grid of layers and positions).
 type LensGrid struct {
 	After []string       `json:"after"` // writers
@@ -95,17 +102,19 @@ type LensGrid struct {
 	// Spell says how to write a token in the table and the figure: by its id by default; a caller
 	// who knows the texts may set it.
 	Spell func(id int) string `json:"-"`
+
+	lens string // as in LensMap
 }
 
 // Grid returns the likeliest next tokens, which LensMap has found in the same pass.
 func (m *LensMap) Grid() *LensGrid {
-	return &LensGrid{After: m.After, IDs: m.IDs, Top: m.top, Spell: strconv.Itoa}
+	return &LensGrid{After: m.After, IDs: m.IDs, Top: m.top, Spell: strconv.Itoa, lens: m.lens}
 }
 
 // Last returns the grid of the last n tokens, or of all if there are no more.
 func (g *LensGrid) Last(n int) *LensGrid {
 	first := max(0, len(g.IDs)-n)
-	last := &LensGrid{After: g.After, IDs: g.IDs[first:], Spell: g.Spell}
+	last := &LensGrid{After: g.After, IDs: g.IDs[first:], Spell: g.Spell, lens: g.lens}
 	for _, row := range g.Top {
 		last.Top = append(last.Top, row[first:])
 	}
@@ -130,7 +139,8 @@ func (g *LensGrid) Table() figure.Table {
 
 // Figures returns the grid, coloured by the probability of the likeliest token.
 func (g *LensGrid) Figures() []figure.Figure {
-	h := figure.Heatmap{Title: "Logit lens: the likeliest next token, by its probability", XLabel: "token", YLabel: "after", Rows: g.After, Limits: unit()}
+	h := figure.Heatmap{Title: lensTitle(g.lens) + ": the likeliest next token, by its probability", XLabel: "token", YLabel: "after",
+		Rows: g.After, Limits: unit()}
 	for t := range g.IDs {
 		h.Columns = append(h.Columns, fmt.Sprint(t))
 	}

@@ -118,7 +118,11 @@ func TestMixingHistory(t *testing.T) {
 	all, err := mixing.ReadHistory(filepath.Join(t.TempDir(), "model"))
 	require.NoError(t, err)
 	assert.Empty(t, all)
-	require.NoError(t, os.WriteFile(filepath.Join(run, "metrics.jsonl"), []byte("{"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(run, "metrics.jsonl"), []byte("{\n"), 0o644))
 	_, err = mixing.ReadHistory(run)
 	assert.ErrorContains(t, err, "metrics.jsonl")
+	require.NoError(t, os.WriteFile(filepath.Join(run, "metrics.jsonl"), []byte(lines+`{"step":3,"lo`), 0o644))
+	all, err = mixing.ReadHistory(run)
+	require.NoError(t, err, "the end of a line that a run has not written yet, or was killed in")
+	assert.Len(t, all, 1)
 }

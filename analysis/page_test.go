@@ -56,6 +56,22 @@ func TestEveryKindIsOnThePage(t *testing.T) {
 	assert.Contains(t, html, "<p>The first paragraph.</p>\n<p>The second")
 }
 
+// TestPanelsAreOnThePage: panels are charts one by one, each with the axes of the first unless it
+// has its own; one without points is left out.
+func TestPanelsAreOnThePage(t *testing.T) {
+	charts := []figure.Lines{
+		{Title: "A", XLabel: "step", YLabel: "loss", LogY: true, Series: []figure.Series{{Name: "s", X: []float64{1, 2}, Y: []float64{3, 4}}}},
+		{Title: "B", XLabel: "other", Series: []figure.Series{{Name: "s", X: []float64{1}, Y: []float64{5}}}}, {Title: "C", Series: []figure.Series{{Name: "s"}}},
+	}
+	html := htmlOf(t, pageOf(figure.Panels{Title: "Both", Charts: charts}))
+	kinds, data := drawnData(t, html)
+	require.Equal(t, []string{"lines", "lines"}, kinds)
+	assert.Equal(t, []any{"Both: A", "Both: B"}, []any{data[0]["title"], data[1]["title"]})
+	assert.Equal(t, []any{"step", "loss", true}, []any{data[1]["x_label"], data[1]["y_label"], data[1]["log_y"]})
+	_, data = drawnData(t, htmlOf(t, pageOf(figure.Panels{Title: "Both", Charts: charts, OwnAxes: true})))
+	assert.Equal(t, []any{"other", false}, []any{data[1]["x_label"], data[1]["log_y"]})
+}
+
 // TestPageTextsAreEscaped: only our own script elements open and close, and texts come back whole.
 func TestPageTextsAreEscaped(t *testing.T) {
 	p := smallPage()

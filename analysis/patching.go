@@ -219,7 +219,7 @@ func (p places) gradients(ctx context.Context, store *graph.Store, spec models.S
 	}
 	defer r.Close()
 	gradients, err := r.Run()
-	if err != nil || points == 1 {
+	if err != nil || points <= 1 {
 		return gradients, err
 	}
 	for i, g := range gradients {

@@ -85,12 +85,14 @@ func (r *Rotation) parts() []rotationPart {
 }
 
 // rotatableSpaces lists the spaces of a model's stream that can be rotated by its weights. Most
-// streams have none.
+// streams have none. A norm after a sublayer and the gate of a value embedding take single entries
+// of the stream, which no weight rotates.
 func rotatableSpaces(spec models.Spec) []stream.Space {
-	if rotatable, ok := spec.Design().(stream.Rotatable); ok {
-		return rotatable.Spaces()
+	rotatable, ok := spec.Design().(stream.Rotatable)
+	if !ok || spec.Norms == stream.NormsAfter || spec.Norms == stream.NormsBoth || spec.Attention.ValueEmbeddings > 0 {
+		return nil
 	}
-	return nil
+	return rotatable.Spaces()
 }
 
 // rotatesVectors tells whether the space is the vectors of a stream as a whole.

@@ -12,6 +12,7 @@ import (
 	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/cache"
 	"github.com/residua-go/residua/models/check"
@@ -125,7 +126,8 @@ func (t *trial) prepare(original *graph.Store, spec models.Spec) (*graph.Store, 
 			c.Norm = models.NormRMS
 		}
 		if !t.rope && c.Attention.Positions == models.PositionsRoPE {
-			c.Attention.Positions, c.Attention.RopeBase = models.PositionsNone, 0
+			a := &c.Attention
+			a.Positions, a.RopeBase, a.RopeScaling, a.RopePart, a.NoRope = models.PositionsNone, 0, layers.RopeScaling{}, 0, nil
 		}
 	})
 	if err != nil {

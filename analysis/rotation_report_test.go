@@ -9,6 +9,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/internal/longtest"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
@@ -86,6 +87,18 @@ func checkBreakers(t *testing.T, r *analysis.RotationReport, spec models.Spec, u
 	for _, breaker := range []string{analysis.BreakerNone, analysis.BreakerGains, analysis.BreakerAll} {
 		assert.Equal(t, spaces, has[breaker], breaker)
 	}
+}
+
+// TestRotationReportOfScaledRope: a model whose rotary positions have settings of their own, as
+// imported models have, is measured, too.
+func TestRotationReportOfScaledRope(t *testing.T) {
+	c := varied(t, vectorModels(t)["rmsnorm"], func(c *models.Config) {
+		c.Attention.Positions, c.Attention.RopePart, c.Attention.NoRope = models.PositionsRoPE, 0.5, []int{1}
+		c.Attention.RopeScaling = layers.RopeScaling{Type: layers.RopeLinear, Factor: 2}
+	})
+	r, err := analysis.MeasureRotation(t.Context(), modeltest.PerturbedStore(t, c, tensor.Float64), c, tokensFor(c, c.Seq, 3), analysis.RotationReportOptions{})
+	require.NoError(t, err)
+	checkBreakers(t, r, c, false)
 }
 
 // TestRotationReportOfGPT2: of a GPT-2 as Hugging Face saves it, in float32, only the folded

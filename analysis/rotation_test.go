@@ -248,6 +248,14 @@ func TestRotateErrors(t *testing.T) {
 	assert.ErrorIs(t, err, check.UnsupportedError{Stream: other.Stream.Name()})
 	_, err = analysis.MeasureRotation(t.Context(), nil, other, []int32{1}, analysis.RotationReportOptions{})
 	assert.ErrorIs(t, err, check.UnsupportedError{Stream: other.Stream.Name()})
+	for _, option := range []func(c *models.Config){
+		func(c *models.Config) { c.Norms = stream.NormsBoth }, func(c *models.Config) { c.Attention.ValueEmbeddings = 4 },
+	} {
+		c := varied(t, vectorModels(t)["rmsnorm"], option)
+		assert.ErrorIs(t, analysis.CheckRotatable(c), check.UnsupportedError{Stream: "vector"})
+		_, err = analysis.MeasureBasis(t.Context(), modeltest.NewStore(t, c, tensor.Float32, 0), c, []int32{1, 2, 3}, analysis.BasisOptions{})
+		assert.NoError(t, err, "whose activations can be rotated")
+	}
 	_, err = analysis.MeasureRotation(t.Context(), modeltest.NewStore(t, c, tensor.Float32, 0), c, []int32{99}, analysis.RotationReportOptions{})
 	assert.ErrorIs(t, err, check.RangeError{Name: "id of token 0", N: 13, Got: 99})
 	_, err = analysis.MeasureRotation(t.Context(), nil, models.Spec{}, []int32{1}, analysis.RotationReportOptions{})

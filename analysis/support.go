@@ -34,7 +34,9 @@ func CheckMixing(spec models.Spec) error {
 // CheckRotatable returns a check.UnsupportedError unless a rotation can be folded into a model's
 // weights, as for a stream.Rotatable.
 func CheckRotatable(spec models.Spec) error {
-	return needs(spec, "a stream that can be rotated", func(*models.Model) bool { return len(rotatableSpaces(spec)) > 0 })
+	return needs(spec, "a stream that can be rotated, without norms after sublayers and value embeddings", func(*models.Model) bool {
+		return len(rotatableSpaces(spec)) > 0
+	})
 }
 
 // planned builds a model whose parameters are not allocated.

@@ -111,6 +111,9 @@ func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {
 		return nil, check.Value("layer", "0 in a model with a value residual, whose later heads mix in the first values", fmt.Sprint(layer))
 	}
 	name := siteName(layer, stream.Attention)
+	if m.Store().Param(f.parameter(name, "value_embedding")) != nil {
+		return nil, check.Value("layer", "one without value embeddings, which a head writes, too, and which are no part of the stream", fmt.Sprint(layer))
+	}
 	h := &headMap{run: run, head: head, dh: f.c.HeadDim(), value: headPlace(f.c, 2, head)}
 	if h.normed, err = run.Activation(name + ".norm.out"); err != nil {
 		return nil, err

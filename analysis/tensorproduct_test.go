@@ -128,6 +128,18 @@ func TestTensorProductMoves(t *testing.T) {
 	}
 }
 
+// TestTensorProductWithoutValueEmbeddings: a head that also writes value embeddings is no map of
+// the stream; a layer without them has its form.
+func TestTensorProductWithoutValueEmbeddings(t *testing.T) {
+	c := varied(t, vectorModels(t)["layernorm"], func(c *models.Config) { c.Attention.ValueEmbeddings = 4 })
+	store := modeltest.PerturbedStore(t, c, tensor.Float64)
+	p, err := analysis.RunTensorProduct(store, c, tokensFor(c, 6, 2), 1, 2)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, p.Deviation, 1e-12*p.Largest)
+	_, err = analysis.RunTensorProduct(store, c, tokensFor(c, 6, 2), 0, 2)
+	assert.ErrorIs(t, err, check.ValueError{Name: "layer", Got: "0"})
+}
+
 // TestTensorProductOfAnotherRun: where the run's heads were changed, the form is not what
 // they wrote.
 func TestTensorProductOfAnotherRun(t *testing.T) {

@@ -3,6 +3,7 @@ package trainer
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -89,7 +90,7 @@ func (t *Trainer) extrapolate(e Estimate) Estimate {
 		tokens = min(tokens, stop.Tokens)
 	}
 	if stop.FLOPs > 0 {
-		tokens = int64(min(float64(tokens), stop.FLOPs/t.flops)) // a limit may be beyond int64
+		tokens = int64(math.Ceil(min(float64(tokens), stop.FLOPs/t.flops))) // a limit may be beyond int64
 	}
 	step := int64(c.StepTokens())
 	e.Steps = max(0, int((tokens+step-1)/step)-t.step())

@@ -1,5 +1,7 @@
 package trainer
 
+import "github.com/residua-go/residua/eval"
+
 // OpenOn does what Open does, on a disk that can fail.
 var OpenOn = open
 
@@ -34,6 +36,16 @@ func NewSpikes() (training, validation Spikes) {
 
 // Add adds a loss.
 func (s *Spikes) Add(step int, loss float64) (far bool, news string) { return s.add(step, loss) }
+
+// CountSpikes returns how many spikes a run of these losses, a step each, tells of at its end, and
+// where the last began.
+func CountSpikes(losses ...float64) (spikes, last int) {
+	l := newMetricsLog(256, len(losses))
+	for i, loss := range losses {
+		l.count(&Metrics{Step: i, Loss: eval.Number(loss)})
+	}
+	return l.spikes, l.lastSpike
+}
 
 // Stuck exports stuck.
 type Stuck struct{ stuck }

@@ -87,6 +87,20 @@ func TestLora(t *testing.T) {
 	assert.Equal(t, m.Store.Param("blocks.1.attention.qkv").Value.Data(), whole.Store.Param("blocks.1.attention.qkv").Value.Data())
 }
 
+// TestLoraProfile: a profile counts what the optimizer reads and writes of the adapters, and
+// nothing of what does not change.
+func TestLoraProfile(t *testing.T) {
+	run := onLlama(t, bytesLlama(t), corpus(t), filepath.Join(t.TempDir(), "run"))
+	tr, err := trainer.Open(t.Context(), run, trainer.Options{Profile: true})
+	require.NoError(t, err)
+	defer tr.Close()
+	_, err = tr.Run(t.Context())
+	require.NoError(t, err)
+	p := tr.Profile()
+	assert.Equal(t, 5, p.Steps)
+	assert.Equal(t, 5*4*8*tr.Store().TrainedSize(), p.OptimizerBytes, "gradient twice; weight and two moments, each read and written")
+}
+
 // TestLoraResume goes on to the same bits, with a base that has moved, but with no other base and
 // no other section.
 func TestLoraResume(t *testing.T) {

@@ -43,8 +43,10 @@ type metricsLog struct {
 
 	training, validation spikes
 	stuck                stuck
-	spikes               int // that have begun
-	lastSpike            int // the step at which the last one began
+	spikes               int  // that there was news of
+	lastSpike            int  // the step at which the last one began
+	high                 int  // the step since which losses have been far above those before
+	counted              bool // as a spike
 }
 
 // newMetricsLog returns a log without lines, for a run with a vocabulary and a number of steps.
@@ -68,8 +70,11 @@ func (l *metricsLog) count(m *Metrics) (news []string) {
 		}
 	}
 	if m.Spike && !l.last.Spike {
+		l.high, l.counted = m.Step, false
+	}
+	if len(news) > 0 && !l.counted {
 		l.spikes++
-		l.lastSpike = m.Step
+		l.lastSpike, l.counted = l.high, true
 	}
 	if text := l.stuck.add(*m); text != "" {
 		news = append(news, text)

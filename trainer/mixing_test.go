@@ -2,6 +2,7 @@ package trainer_test
 
 import (
 	"context"
+	"math"
 	"path/filepath"
 	"testing"
 
@@ -49,6 +50,23 @@ func TestMixingIsLogged(t *testing.T) {
 		assert.Equal(t, all[i].Loss, m.Loss)
 		assert.Empty(t, m.Mixing)
 	}
+}
+
+// TestMixingOfADivergedRun: a run whose activations are no longer finite logs its steps and ends as
+// one that has diverged, whatever its coefficients are.
+func TestMixingOfADivergedRun(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	tr, err := trainer.Open(t.Context(), smallest(t, corpus(t), out, append(hyper, "train.log_mixing=1", "train.max_bad_steps=2")...), trainer.Options{})
+	require.NoError(t, err)
+	defer tr.Close()
+	tr.Store().Param("blocks.0.attention.o").Value.Float32s()[0] = float32(math.Inf(1))
+	_, err = tr.Run(t.Context())
+	var diverged *trainer.DivergedError
+	require.ErrorAs(t, err, &diverged)
+	all, err := trainer.ReadMetrics(out)
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	assert.NotEmpty(t, all[0].Mixing, "of the sites before")
 }
 
 func TestMixingIsRefusedWhereThereIsNone(t *testing.T) {

@@ -21,9 +21,10 @@ type Profile struct {
 	// then holds the optimizer's simulated times, in the form of an op's.
 	Threads   int
 	Simulated graph.OpProfile
-	// OptimizerBytes counts what clipping and update read and write: the gradient once for its
-	// norm, then weight, gradient and the optimizer's state, of which all but the gradient are
-	// written back. It leaves out what Muon's matrix products read and write.
+	// OptimizerBytes counts what clipping and update read and write, of the entries that this rank
+	// updates: the gradient once for its norm, then weight, gradient and the optimizer's state, of
+	// which all but the gradient are written back. It leaves out what Muon's matrix products read
+	// and write.
 	OptimizerBytes int
 	Ops            []graph.OpProfile     // of the training program; the last entry is the machine that runs them
 	Kernels        []graph.KernelProfile // the kernels that these steps ran on a GPU
@@ -36,9 +37,9 @@ func (t *Trainer) Profile() Profile {
 	}
 	s := t.learner.Times()
 	const float32Bytes = 4
-	entries := 4 * t.store.Size() // the gradient twice, the weight read and written
-	for _, state := range t.learner.Optimizer().State() {
-		entries += 2 * (state.To - state.From)
+	entries := 0
+	for _, r := range t.learner.Optimizer().Table() { // the gradient twice, the weight and the state read and written
+		entries += (4 + 2*len(r.Rule.State())) * (r.To - r.From)
 	}
 	p := Profile{
 		Steps: s.Steps, Seconds: s.Step.Seconds(), Data: s.Data.Seconds(), Optimizer: s.Optimizer.Seconds(), Ranks: s.Ranks.Seconds(),

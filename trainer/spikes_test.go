@@ -55,6 +55,16 @@ func TestSpikes(t *testing.T) {
 	}
 }
 
+// TestOddBatchesAreNotCounted: the end of a run tells of the spikes that lines have warned of, from
+// their first loss on, and not of single batches.
+func TestOddBatchesAreNotCounted(t *testing.T) {
+	usual := slices.Repeat([]float64{3.9, 3.7, 4.1}, 10)
+	spikes, last := trainer.CountSpikes(slices.Concat(usual, []float64{7}, usual, []float64{9, 9, 9}, usual, []float64{8})...)
+	require.Equal(t, []int{1, 61}, []int{spikes, last})
+	spikes, last = trainer.CountSpikes(slices.Concat(usual, []float64{9, 9}, usual, []float64{9, 9, 9})...)
+	require.Equal(t, []int{2, 62}, []int{spikes, last})
+}
+
 // TestASpikeIsSaidWhileItHappens: a line and the metrics report a spike while it lasts, also in a
 // run that is interrupted then.
 func TestASpikeIsSaidWhileItHappens(t *testing.T) {

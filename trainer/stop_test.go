@@ -112,6 +112,21 @@ func TestEstimateWithHighLimits(t *testing.T) {
 	}
 }
 
+// TestEstimateUntilFLOPsAreReached: a run makes the step with which it reaches a limit of FLOPs,
+// also where the step before was less than a token short of it.
+func TestEstimateUntilFLOPsAreReached(t *testing.T) {
+	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
+	flops := 32 * float64(smallest(t, text, out).Spec().Cost().TrainFLOPs()) // of a step
+	for limit, steps := range map[float64]int{6 * flops: 6, 6*flops + 1: 7} {
+		dry, err := trainer.Open(t.Context(), smallest(t, text, out, "train.stop={flops: "+number(limit)+"}"), trainer.Options{Dry: true})
+		require.NoError(t, err)
+		defer dry.Close()
+		e, err := dry.Estimate(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, steps, e.Steps, limit)
+	}
+}
+
 // microListener records reports of micro-batches.
 type microListener struct {
 	listener

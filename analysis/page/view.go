@@ -77,13 +77,37 @@ func (s Section) view() (sectionView, error) {
 		v.Passages = append(v.Passages, Passage{figure.Visible(p.Heading), visibleLines(p.Text)})
 	}
 	for i, f := range s.Figures {
-		shown, err := viewOf(f)
+		charts, err := chartsOf(f)
+		for _, chart := range charts {
+			var shown figureView
+			if shown, err = viewOf(chart); err != nil {
+				break
+			}
+			v.Figures = append(v.Figures, shown)
+		}
 		if err != nil {
 			return sectionView{}, errors.Wrapf(err, "page: section %q, figure %d", s.Heading, i)
 		}
-		v.Figures = append(v.Figures, shown)
 	}
 	return v, nil
+}
+
+// chartsOf returns the charts of Panels that have points, each with the axes that it is drawn with;
+// any other figure is returned as it is.
+func chartsOf(f figure.Figure) (charts []figure.Figure, err error) {
+	p, is := f.(figure.Panels)
+	if !is {
+		return []figure.Figure{f}, nil
+	}
+	for _, l := range p.Charts {
+		if first := p.Charts[0]; !p.OwnAxes {
+			l.XLabel, l.YLabel, l.LogX, l.LogY, l.XNames = first.XLabel, first.YLabel, first.LogX, first.LogY, first.XNames
+		}
+		if l.Title = strings.Trim(p.Title+": "+l.Title, ": "); l.Drawable() {
+			charts = append(charts, l)
+		}
+	}
+	return charts, figure.Check(f)
 }
 
 // viewOf checks a figure and gives it the names that the page shows.

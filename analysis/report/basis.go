@@ -36,7 +36,8 @@ func (o Basis) Run(ctx context.Context, m *Model) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := m.NewReport("Privileged basis", ids)
+	r := m.NewReport("Privileged basis", nil) // whose rows are as long as those of training
+	r.Tokens = m.tokens(ids)
 	r.part("basis", "Own basis and rotated ones",
 		"In a stream without a privileged basis, entries are distributed along its own directions as along those of a random rotation. A kurtosis below "+
 			"that of rotated copies is no sign of a basis like any other: where few directions hold the outliers, rotations spread them over all "+

@@ -112,6 +112,10 @@ func TestAPromptBeyondTheWindow(t *testing.T) {
 		says := strings.Contains(r.String(), "the prompt has 9 tokens, more than the 8 of the rows that the model was trained on: positions after those are new to it")
 		require.Equal(t, long, says, r.String())
 	}
+	r, err := analyse(m, Basis{Prompt: Prompt{Text: "eight of, and more"}})
+	require.NoError(t, err)
+	require.NotContains(t, r.String(), "new to it", "which is read in rows of 8")
+	require.Len(t, r.Tokens, 19)
 }
 
 // TestExportListsNames: without files all activations are listed.

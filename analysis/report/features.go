@@ -160,14 +160,15 @@ func drawers(s *sae.SAE, of []feature, activations []float64, keys int) *drawerS
 	return d
 }
 
-// largestShare returns the share of a matrix's squares that its largest singular value makes up.
+// largestShare returns the share of a matrix's squares that its largest singular value makes up; 0
+// of zeros.
 func largestShare(values []float64, rows int) float64 {
 	var svd mat.SVD
 	if !svd.Factorize(mat.NewDense(rows, len(values)/rows, values), mat.SVDNone) {
 		return 0
 	}
 	singular := svd.Values(nil)
-	return singular[0] * singular[0] / floats.Dot(singular, singular)
+	return numerics.Ratio(singular[0]*singular[0], floats.Dot(singular, singular))
 }
 
 // Table compares medians.

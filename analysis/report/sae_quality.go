@@ -2,10 +2,12 @@ package report
 
 import (
 	"context"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/residua-go/residua/analysis/corpus"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/analysis/sae"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models/cache"
@@ -25,14 +27,17 @@ type Quality struct {
 	Recovered float64 `json:"loss_recovered"`     // (Ablated - Replaced) / (Ablated - Loss)
 }
 
-// measure runs a model and an SAE on the rows that are as long as the longest, and calls each with
-// the features [tokens, Features] of every row. It also returns the activation that the SAE is to
-// compute, as it is in the last of these rows.
+// measure runs a model and an SAE on rows, and calls each with the features [tokens, Features] of
+// every row. Shorter rows are filled up with tokens that their own do not see. It also returns the
+// activation that the SAE is to compute, as it is in the last row.
 func measure(ctx context.Context, m *Model, s *sae.SAE, rows []corpus.Row, each func(row corpus.Row, features []float64)) (*Quality, cache.Activation, error) {
 	var of cache.Activation
 	seq := 0
 	for _, row := range rows {
 		seq = max(seq, len(row.IDs))
+	}
+	if seq < 2 {
+		return nil, of, check.Value("rows", "one of at least 2 tokens, so that one has a successor", seq)
 	}
 	names := s.Names()
 	to := names[len(names)-1]
@@ -47,12 +52,11 @@ func measure(ctx context.Context, m *Model, s *sae.SAE, rows []corpus.Row, each 
 	}
 	defer encoder.Close()
 	q, alive := &Quality{Config: s.Config}, make([]bool, s.Features)
-	mean, square, rest, counted := make([]float64, s.Out), 0.0, 0.0, 0.0
+	mean, square, rest, predicted := make([]float64, s.Out), 0.0, 0.0, 0.0
 	for i, row := range rows {
-		if len(row.IDs) < seq {
-			continue
-		}
-		run, err := r.Run(row.IDs)
+		n := len(row.IDs)
+		ids := append(slices.Clone(row.IDs), make([]int32, seq-n)...)
+		run, err := r.Run(ids)
 		if err != nil {
 			return nil, of, err
 		}
@@ -65,7 +69,8 @@ func measure(ctx context.Context, m *Model, s *sae.SAE, rows []corpus.Row, each 
 		if err != nil {
 			return nil, of, err
 		}
-		q.Tokens, counted = q.Tokens+seq, counted+1
+		features, of.Values = features[:n*s.Features], of.Values[:n*s.Out]
+		q.Tokens, predicted = q.Tokens+n, predicted+float64(n-1)
 		for j, v := range of.Values {
 			mean[j%s.Out] += v
 			square += v * v
@@ -77,13 +82,13 @@ func measure(ctx context.Context, m *Model, s *sae.SAE, rows []corpus.Row, each 
 				q.Active++
 			}
 		}
-		q.Loss += run.NextTokenLoss()
+		q.Loss += lossOf(run, n)
 		for sum, change := range map[*float64]cache.Intervention{&q.Replaced: cache.Set(to, nil, y), &q.Ablated: cache.Ablate(to, nil)} {
-			loss, err := r.Loss(row.IDs, change)
+			changed, err := r.Run(ids, change)
 			if err != nil {
 				return nil, of, err
 			}
-			*sum += loss
+			*sum += lossOf(changed, n)
 		}
 		if each(row, features); ctx.Err() != nil {
 			return nil, of, ctx.Err()
@@ -92,14 +97,23 @@ func measure(ctx context.Context, m *Model, s *sae.SAE, rows []corpus.Row, each 
 	}
 	tokens := float64(q.Tokens)
 	q.Explained = 1 - rest/(square-floats.Dot(mean, mean)/tokens)
-	q.Active, q.Loss, q.Replaced, q.Ablated = q.Active/tokens, q.Loss/counted, q.Replaced/counted, q.Ablated/counted
-	q.Recovered = (q.Ablated - q.Replaced) / (q.Ablated - q.Loss)
+	q.Active, q.Loss, q.Replaced, q.Ablated = q.Active/tokens, q.Loss/predicted, q.Replaced/predicted, q.Ablated/predicted
+	q.Recovered = numerics.Ratio(q.Ablated-q.Replaced, q.Ablated-q.Loss)
 	for _, is := range alive {
 		if !is {
 			q.Dead++
 		}
 	}
 	return q, of, nil
+}
+
+// lossOf sums the losses of the tokens that follow each of a row's first n tokens but the last.
+func lossOf(run *cache.Cache, n int) (sum float64) {
+	for t := range n - 1 {
+		logits, _ := run.TokenLogits(t) // which the run has
+		sum += floats.LogSumExp(logits) - logits[run.IDs[t+1]]
+	}
+	return sum
 }
 
 // Table shows the quality.

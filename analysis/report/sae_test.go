@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/analysis/corpus"
 	"github.com/residua-go/residua/analysis/sae"
 	"github.com/residua-go/residua/models/cache"
 	"github.com/residua-go/residua/models/check"
@@ -113,6 +115,43 @@ func TestSAE(t *testing.T) {
 	assert.Equal(t, 64, r.Results["quality"].(*Quality).Dead)
 	assert.NotContains(t, r.Results, "drawers", "of no features")
 	require.NoError(t, r.Write(t.TempDir()))
+}
+
+// TestFeaturesOfAllPrompts: prompts of any lengths are read, and what is told of the tokens of each
+// does not depend on how long the others are.
+func TestFeaturesOfAllPrompts(t *testing.T) {
+	m := withText(tiny(t, stream.MatrixConfig{Dk: 6, Dv: 8, Rank: 3}))
+	o := SAE{Folder: t.TempDir(), Options: sae.Options{Features: 64, K: 12, Batch: 32}}
+	o.Rows = 40
+	quality(t, m, o)
+	of := func(prompts ...string) (*Quality, *featureList) {
+		r, err := analyse(m, Features{Texts: Texts{Prompts: prompts}, Folder: o.Folder, Top: 64})
+		require.NoError(t, err)
+		_, err = json.Marshal(r)
+		require.NoError(t, err)
+		return r.Results["quality"].(*Quality), r.Results["features"].(*featureList)
+	}
+	whole, features := of("if xyz", "ab", "a")
+	assert.Equal(t, 7+3+2, whole.Tokens)
+	loss, replaced, active, tokens := 0.0, 0.0, 0.0, map[int]int{}
+	for _, prompt := range []string{"if xyz", "ab", "a"} {
+		q, one := of(prompt)
+		n := float64(len(prompt))
+		loss, replaced, active = loss+n*q.Loss/9, replaced+n*q.Replaced/9, active+(n+1)*q.Active/12
+		for _, f := range one.Of {
+			tokens[f.Feature] += f.Tokens
+		}
+	}
+	assert.InDelta(t, loss, whole.Loss, 1e-6)
+	assert.InDelta(t, replaced, whole.Replaced, 1e-6)
+	assert.InDelta(t, active, whole.Active, 1e-9)
+	require.Len(t, features.Of, len(tokens))
+	for _, f := range features.Of {
+		assert.Equal(t, tokens[f.Feature], f.Tokens)
+	}
+
+	_, _, err := measure(t.Context(), m, &sae.SAE{}, []corpus.Row{{IDs: []int32{3}}}, nil)
+	assert.ErrorIs(t, err, check.ValueError{Name: "rows", Got: "1"})
 }
 
 // TestTranscoder: a transcoder computes a feed-forward's write from what it reads, in a model of

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,7 +32,8 @@ type Brief struct {
 	Entropy       *float64          `json:"entropy,omitempty"`
 }
 
-// Brief lists the places without their matrices.
+// Brief lists the places without their matrices. Places whose numbers are not finite are left out,
+// as those of a run that has diverged may be.
 func (m *Moves) Brief() []Brief {
 	var all []Brief
 	for _, p := range m.Places {
@@ -38,7 +41,9 @@ func (m *Moves) Brief() []Brief {
 		if p.Carry != nil {
 			b.CompositeRows = p.Carry.CompositeRows
 		}
-		all = append(all, b)
+		if sum := b.Moved + b.Spread + b.CompositeRows; !math.IsNaN(sum) && !math.IsInf(sum, 0) {
+			all = append(all, b)
+		}
 	}
 	return all
 }
@@ -57,20 +62,26 @@ func ReadHistory(checkpoint string) ([]Logged, error) {
 	return nil, nil
 }
 
+// readHistory ignores a last line without a line break, which a run that was killed, or that still
+// writes, leaves.
 func readHistory(file *os.File) ([]Logged, error) {
 	var all []Logged
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
+	for lines := bufio.NewReader(file); ; {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			return all, nil
+		}
 		var l Logged
-		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+		if err == nil {
+			err = json.Unmarshal(line, &l)
+		}
+		if err != nil {
 			return nil, errors.Wrap(err, file.Name())
 		}
 		if len(l.Mixing) > 0 {
 			all = append(all, l)
 		}
 	}
-	return all, errors.Wrap(lines.Err(), file.Name())
 }
 
 // History holds what was logged, step by step.
