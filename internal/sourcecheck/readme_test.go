@@ -194,7 +194,7 @@ func TestTheCards(t *testing.T) {
 }
 
 // TestTheAdvantageDoesNotLast: what README.md, docs/experiments.md and docs/log.md say of longer
-// training is in the logs and the report of part 8A.
+// training is in the logs and the reports of parts 8A and 8B.
 func TestTheAdvantageDoesNotLast(t *testing.T) {
 	atRoot(t)
 	short, long, longer := chosenLosses(t, "lasting-muon-16"), chosenLosses(t, "lasting-muon-32"), chosenLosses(t, "lasting-muon-35")
@@ -212,26 +212,41 @@ func TestTheAdvantageDoesNotLast(t *testing.T) {
 		assert.Greater(t, long["rmt"][seed], long["transformer"][seed])
 		assert.Greater(t, long["rmt"][seed], longer["transformer"][seed])
 	}
-	report := read(t, "studies/lasting-muon-35/report.md")
-	ratios := regexp.MustCompile(`(?m)^\| rmt \| \S+ \| \d\S+ ± \S+ \| (\d\.\d\d) \| (\S+ to \S+) \|$`).FindAllStringSubmatch(report, -1)
+	ratios := ratiosOf(t, "lasting-muon-35", "rmt")
 	require.Len(t, ratios, 4)
 	assert.Contains(t, unwrapped(t, "docs/experiments.md"), fmt.Sprintf("needs %s times the RMT's bytes after 0.7 million, %s times after 2.8, %s after 11.2 and %s after 22.4 million, "+
 		"where the RMT ends %s nats above the transformer, and %s above one that read a tenth more, in five seeds of five",
 		ratios[0][1], ratios[1][1], ratios[2][1], ratios[3][1], estimate(same), estimate(more)))
-	adam, last := chosenLosses(t, "lasting-adamw"), chosenLosses(t, "lasting-adamw-32")
-	first, second, third := above(adam["transformer 700000"], adam["rmt 700000"], 3), above(adam["transformer 2800000"], adam["rmt 2800000"], 3),
-		above(last["transformer"], last["rmt"], 3)
-	assert.Contains(t, unwrapped(t, "README.md"), fmt.Sprintf("after 22 million bytes the RMT is %.3f ahead with AdamW and %.3f behind with Muon", third.Mean, same.Mean))
-	assert.Contains(t, unwrapped(t, "docs/experiments.md"), fmt.Sprintf("it ends %s nats below the transformer after 0.7 million bytes, %s after 2.8 and %s after 22.4 million;",
-		estimate(first), estimate(second), estimate(third)))
+	adam, middle, last := chosenLosses(t, "lasting-adamw"), chosenLosses(t, "lasting-adamw-16"), chosenLosses(t, "lasting-adamw-32")
+	first, second := above(adam["transformer 700000"], adam["rmt 700000"], 3), above(adam["transformer 2800000"], adam["rmt 2800000"], 3)
+	third, fourth := above(middle["transformer"], middle["rmt"], 3), above(last["transformer"], last["rmt"], 3)
+	assert.Contains(t, unwrapped(t, "README.md"), fmt.Sprintf("after 22 million bytes the RMT is %.3f ahead with AdamW and %.3f behind with Muon", fourth.Mean, same.Mean))
+	fading := ratiosOf(t, "lasting-adamw-16", "rmt")
+	require.Len(t, fading, 3)
+	own := ratiosOf(t, "lasting-adamw-16", "transformer")
+	require.Len(t, own, 3)
+	assert.Contains(t, unwrapped(t, "docs/experiments.md"), fmt.Sprintf("needs %s times the RMT's bytes after 0.7 million, %s after 2.8 and %s after 11.2 million, and %s times for the loss "+
+		"that it has itself after 22.4 million, where the RMT ends %s nats below it", fading[0][1], fading[1][1], fading[2][1], own[2][1], estimate(fourth)))
 	log := unwrapped(t, "docs/log.md")
 	assert.Contains(t, log, fmt.Sprintf("after one unit, lower by %s,", estimate(first)))
-	assert.Contains(t, log, fmt.Sprintf("after four, lower by %s, and", estimate(second)))
-	assert.Contains(t, log, fmt.Sprintf("after 32, lower by %s;", estimate(third)))
+	assert.Contains(t, log, fmt.Sprintf("after four, lower by %s,", estimate(second)))
+	assert.Contains(t, log, fmt.Sprintf("after 16, lower by %s, and", estimate(third)))
+	assert.Contains(t, log, fmt.Sprintf("after 32, lower by %s;", estimate(fourth)))
+	assert.Contains(t, log, fmt.Sprintf("at the transformer's mean, %s (%s)", own[2][1], own[2][2]))
+	for i, length := range []string{"one unit", "four", "16"} {
+		assert.Contains(t, log, fmt.Sprintf("%s after %s (%s)", fading[i][1], length, fading[i][2]))
+	}
 	for i, length := range []string{"one unit", "four", "16", "32"} {
 		assert.Contains(t, log, fmt.Sprintf("%s after %s (%s)", ratios[i][1], length, ratios[i][2]))
 	}
 	assert.Contains(t, log, fmt.Sprintf("it is above in all five, by %s (p = 1)", estimate(more)))
+}
+
+// ratiosOf returns R and its range wherever a report of kind lengths reads it at a mean of the
+// series and finds it between two lengths, the shortest length first.
+func ratiosOf(t *testing.T, study, series string) [][]string {
+	row := regexp.MustCompile(`(?m)^\| ` + series + ` \| \S+ \| \d\S+ ± \S+ \| (\d\.\d\d) \| (\d\S+ to \d\S+) \|$`)
+	return row.FindAllStringSubmatch(read(t, "studies/"+study+"/report.md"), -1)
 }
 
 // TestALargerStream: what docs/experiments.md and docs/log.md say of the RMT's keys and its stream
