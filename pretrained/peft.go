@@ -160,6 +160,9 @@ func (l *Lora) read(on *Model, tensors []checkpoint.Tensor, rank int, scale floa
 		}
 		l.Values[a.Name+graph.AdapterB] = transposed(modules[at].ordered(values, rank, false), a.Width, rank)
 	}
+	if first := len(l.Adapters); len(l.Values) != 2*first {
+		return errors.Errorf("want %s and %s of each weight, got %d and %d: a part of the file is missing", peftA, peftB, first, len(l.Values)-first)
+	}
 	return nil
 }
 

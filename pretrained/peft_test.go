@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,6 +166,13 @@ func TestPEFTRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, "want adapters, which change the model")
 	_, err = open(t, base).Export("peft", t.TempDir(), pretrained.ExportOptions{})
 	assert.ErrorContains(t, err, "want a model with adapters")
+	whole, err := checkpoint.ReadTensors(filepath.Join(folder, "adapter_model.safetensors"))
+	require.NoError(t, err)
+	seconds := slices.DeleteFunc(whole.Tensors, func(t checkpoint.Tensor) bool { return strings.HasSuffix(t.Name, "lora_A.weight") })
+	half := writePEFT(t, base, nil, 3, false, queries, nil)
+	require.NoError(t, checkpoint.WriteTensors(filepath.Join(half, "adapter_model.safetensors"), seconds, nil))
+	_, err = pretrained.Open(half)
+	assert.ErrorContains(t, err, "want .lora_A.weight and .lora_B.weight of each weight, got 0 and ")
 	_, err = pretrained.OpenOn(folder, reference("gpt2-hf"))
 	assert.ErrorContains(t, err, "want adapters of the model's weights [c_attn c_fc c_proj] alone")
 }
