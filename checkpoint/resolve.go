@@ -102,7 +102,8 @@ func resolveRun(runDir string) (Source, error) {
 	return s, nil
 }
 
-// around fills in the step and run folders that contain a model file, if there are such folders.
+// around fills in the step and run folders that contain a model file, if there are such folders; a
+// step folder may be named by a symbolic link.
 func around(kind Kind, modelPath string) Source {
 	s := Source{Kind: kind, ModelPath: modelPath}
 	step := filepath.Dir(modelPath)
@@ -113,6 +114,8 @@ func around(kind Kind, modelPath string) Source {
 	absolute, err := filepath.Abs(step)
 	if steps := filepath.Dir(absolute); err == nil && filepath.Base(steps) == stepsFolder {
 		s.RunDir = filepath.Join(step, "..", "..")
+	} else if linked, err := filepath.EvalSymlinks(step); err == nil && filepath.Base(filepath.Dir(linked)) == stepsFolder {
+		s.RunDir = filepath.Dir(filepath.Dir(linked))
 	}
 	return s
 }

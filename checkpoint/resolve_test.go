@@ -65,6 +65,19 @@ func TestResolveFromInsideAStepFolder(t *testing.T) {
 	assert.FileExists(t, filepath.Join(got.RunDir, latestFile))
 }
 
+// TestResolveALinkedStep: a link to a step folder leads to the step's run.
+func TestResolveALinkedStep(t *testing.T) {
+	runDir, err := filepath.EvalSymlinks(runWith(t, 100))
+	require.NoError(t, err)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(StepPath(runDir, 100), link); err != nil {
+		t.Skip("no links here:", err)
+	}
+	got, err := Resolve(link)
+	require.NoError(t, err)
+	assert.Equal(t, Source{Kind: kindStep, ModelPath: filepath.Join(link, ModelFile), StepDir: link, RunDir: runDir}, got)
+}
+
 // If the newest model of a run is damaged, Resolve finds an older one and says so; damaged moments
 // do not matter.
 func TestResolvePassesOverDamagedModels(t *testing.T) {

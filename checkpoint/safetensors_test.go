@@ -248,7 +248,7 @@ func TestReadTensorsSaysWhatElseAFileIs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model.safetensors")
 	for content, want := range map[string]string{
 		"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n": "it is a Git LFS pointer to the file that is wanted: run git lfs pull",
-		"GGUF\x03\x00\x00\x00\x00\x00":                                              "want a safetensors file, but it is a GGUF file of llama.cpp's, which Residua writes but does not read",
+		"GGUF\x03\x00\x00\x00\x00\x00":                                              "want a safetensors file, but it is a GGUF file of llama.cpp's, which holds a whole model: name the file itself by -checkpoint",
 		"PK\x03\x04\x14\x00\x00\x00\x00":                                            "want a safetensors file, but it is a zip archive, as PyTorch's .bin and .pt files are, too",
 		"\x1f\x8b\x08\x00\x00\x00\x00\x00":                                          "want a safetensors file, but it looks compressed by gzip",
 	} {

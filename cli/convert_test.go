@@ -86,6 +86,7 @@ func TestConvertRefuses(t *testing.T) {
 		{"-checkpoint " + llamaHF + " -format huggingface -architecture gpt2 -out " + out, "gpt2: model."},
 		{"-checkpoint " + llamaHF + " -format gguf -out " + out, "gguf: want a model with a tokenizer"},
 		{"-adopt " + file + " -out " + out, "-adopt: want it alone"},
+		{"-adopt " + file + " -type bf16 -replace", "-adopt: want it alone, got it with -replace and -type"},
 		{"-adopt nowhere.safetensors", "-adopt: stat nowhere.safetensors: no such file or directory"},
 		{"-checkpoint " + llamaHF + " -format huggingface -architecture bert -out " + out, "-architecture: want one of [gpt2 llama qwen3 mistral qwen2 gpt_neox gemma2 gemma3_text olmo2 smollm3 granite phi3 nanochat residua]"},
 	} {

@@ -53,6 +53,10 @@ func TestExperimentPlanTrainReport(t *testing.T) {
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, `\na-seed0 +0 of 1 .* 64 +4 [^\n]*\nb-seed0 .* train.lr=1e-3\n`, got.Stdout)
 	assert.Contains(t, got.Stdout, "3 of 3 runs are to be trained")
+	got = callExperiment("-plan", "-only", "b", file)
+	assert.Contains(t, got.Stdout, "\nb-seed0 ")
+	assert.Contains(t, got.Stdout, "1 of 1 runs are to be trained", "of one series")
+	callExperiment("-plan", "-only", "d", file).Refused(t, `only: want series of a, b, c, got "d"`)
 	assert.NoDirExists(t, strings.TrimSuffix(file, ".yaml"))
 	callExperiment("-report", file).Refused(t, "want complete runs of tiny in log.jsonl, besides those that look for rates, got none")
 

@@ -269,6 +269,10 @@ func TestDryRunSaysWhatARunTakes(t *testing.T) {
 	code, _, stderr = runTrain(append(args, "-resume", "auto")...)
 	require.Equal(t, commandline.ExitUsage, code)
 	require.Contains(t, stderr, "-dry-run: want neither -resume nor -fork with it")
+	code, stdout, stderr = runTrain(append(args, "-json")...)
+	require.Equal(t, commandline.ExitUsage, code)
+	require.Empty(t, stdout)
+	require.Contains(t, stderr, "-json: want it without -dry-run")
 }
 
 // TestTheEndSaysWhyARunStopped: a limit of train.stop, spikes, a loss that never fell.

@@ -175,6 +175,7 @@ func TestTokenizersThatAddBOS(t *testing.T) {
 		{begins, `{"add_bos_token": false}`, false},
 		{"null", `{"add_bos_token": true}`, true},
 		{"null", `{"add_bos_token": null}`, false},
+		{"null", `{"add_bos_token": true}` + strings.Repeat(" ", 1_200_000), true}, // Gemma 3's lists 6,400 added tokens
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "tokenizer.json")

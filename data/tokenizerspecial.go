@@ -53,7 +53,7 @@ func (l *idList) UnmarshalJSON(text []byte) error {
 func readSpecials(folder string) (files map[string]specials, err error) {
 	files = map[string]specials{}
 	for _, name := range []string{modelConfig, generationConfig, tokenizerConfig, specialMap} {
-		text, err := regular.Read(filepath.Join(folder, name), 1<<20)
+		text, err := regular.Read(filepath.Join(folder, name), maxTokenizerFile)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}

@@ -147,6 +147,15 @@ func TestAContextEndsWhatIsCompiled(t *testing.T) {
 	}
 }
 
+// TestTokensOfDivergedModelsAsJSON: a loss that is not finite is written as null.
+func TestTokensOfDivergedModelsAsJSON(t *testing.T) {
+	for want, loss := range map[string]float64{"null": math.NaN(), "0.1": 0.1} {
+		text, err := json.Marshal(eval.Token{Index: 1, ID: 2, Text: "a", Loss: float32(loss)})
+		require.NoError(t, err)
+		require.JSONEq(t, `{"index": 1, "id": 2, "token": "\"a\"", "loss": `+want+`}`, string(text))
+	}
+}
+
 // TestScoreAsJSON: a perplexity too large for float64 is written as null, and read as NaN.
 func TestScoreAsJSON(t *testing.T) {
 	text, err := json.Marshal(eval.Score{Tokens: 2, Loss: 800, Perplexity: math.Inf(1), BitsPerByte: 0.1})

@@ -78,13 +78,15 @@ func (t *Tally) Add(token Token) error {
 }
 
 // StdErr estimates the standard errors of a score's loss, perplexity and bits per byte by a
-// Bootstrap over the windows, which are scored independently; NaN if there is only one. Windows of
-// the same document are alike, so the errors come out too small for a few long documents.
+// Bootstrap over the windows that have a scored token, which are scored independently; NaN if there
+// is only one. Windows of the same document are alike, so the errors come out too small for a few
+// long documents.
 func (t *Tally) StdErr(resamples int, seed uint64) Score {
-	e := Bootstrap(len(t.windows), resamples, seed, func(units []int) []float64 {
+	windows := slices.DeleteFunc(slices.Clone(t.windows), func(w part) bool { return w.tokens == 0 })
+	e := Bootstrap(len(windows), resamples, seed, func(units []int) []float64 {
 		var all part
 		for _, u := range units {
-			w := t.windows[u]
+			w := windows[u]
 			all.tokens, all.loss, all.bytes = all.tokens+w.tokens, all.loss+w.loss, all.bytes+w.bytes
 		}
 		s := t.scoreOf(all)

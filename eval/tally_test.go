@@ -117,4 +117,10 @@ func TestStdErrIsOverWindows(t *testing.T) {
 	assert.InDelta(t, 0, of(25).Loss, 1e-6)
 	assert.Positive(t, of(22).Loss, "the last window is shorter")
 	assert.True(t, math.IsNaN(of(7).Loss))
+
+	tally := eval.NewTally(text, spec.Seq) // as of conversations, of which only answers are scored
+	for _, window := range []int{0, 2} {
+		require.NoError(t, tally.Add(eval.Token{Index: window*spec.Seq + 1, Loss: float32(window)}))
+	}
+	assert.InDelta(t, 1/math.Sqrt2, tally.StdErr(0, 1).Loss, 0.05, "the window without a scored token is none of the units")
 }

@@ -19,12 +19,16 @@ func (t Token) String() string {
 }
 
 // MarshalJSON writes {"index", "id", "token", "loss"}. The token is quoted as in String, since JSON
-// cannot hold part of a character.
+// cannot hold part of a character; a loss that is not finite becomes null.
 func (t Token) MarshalJSON() ([]byte, error) {
+	loss := &t.Loss
+	if !Number(t.Loss).Finite() {
+		loss = nil
+	}
 	return json.Marshal(struct {
-		Index int     `json:"index"`
-		ID    int     `json:"id"`
-		Token string  `json:"token"`
-		Loss  float32 `json:"loss"`
-	}{t.Index, t.ID, strconv.Quote(t.Text), t.Loss})
+		Index int      `json:"index"`
+		ID    int      `json:"id"`
+		Token string   `json:"token"`
+		Loss  *float32 `json:"loss"`
+	}{t.Index, t.ID, strconv.Quote(t.Text), loss})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/internal/regular"
 	"github.com/residua-go/residua/models"
 )
 
@@ -67,6 +68,15 @@ func TestTheBaseIsKept(t *testing.T) {
 	assert.ErrorContains(t, err, "base: config: want a YAML file")
 	_, err = other.Plan(t.Context(), models.Standard(), out)
 	assert.ErrorContains(t, err, "base: config: want a YAML file")
+}
+
+// TestTheBaseMayBeginWithAByteOrderMark, as editors on Windows write it: the copy is read, too.
+func TestTheBaseMayBeginWithAByteOrderMark(t *testing.T) {
+	c, out := parsed(t, twoSeries), t.TempDir()
+	edit(t, c.Base, "model: {", regular.ByteOrderMark+"model: {")
+	p := settled(t, c, out)
+	require.NoError(t, p.keepBase())
+	assert.Len(t, left(t, settled(t, c, out)), len(left(t, p)))
 }
 
 // TestIdentity: a run is what its config comes to, however that is written.

@@ -77,14 +77,11 @@ func (s Capacity) failuresTable(r *Results) figure.Table {
 		}
 		c := cells[i]
 		all := c.accuracies()
-		rate, spread, of := math.NaN(), slices.Max(all)-slices.Min(all), "optimisation"
-		if c.best > 0 {
-			rate = c.best
-		}
+		spread, of := slices.Max(all)-slices.Min(all), "optimisation"
 		if c.inside && spread <= alike {
 			of = "capacity, or too few tokens"
 		}
-		t.Row(series.Name, c.point.Label, estimate(all, "%.3f"), number(rate, "%g"), yes(c.inside), fmt.Sprintf("%.3f", spread), of)
+		t.Row(series.Name, c.point.Label, estimate(all, "%.3f"), c.bestText(), yes(c.inside), fmt.Sprintf("%.3f", spread), of)
 	}
 	return t
 }

@@ -57,6 +57,14 @@ func runs(t *testing.T, p *Plan) []*Planned {
 	return todo
 }
 
+// TestFoldersOfAnyName: a folder may have a name that YAML would read otherwise than as text.
+func TestFoldersOfAnyName(t *testing.T) {
+	for _, name := range []string{"study #2", "@home", "[draft]", "a: b"} {
+		p := settled(t, parsed(t, twoSeries), name)
+		assert.Equal(t, name+"/runs/a-seed0", runs(t, p)[0].Run.Out)
+	}
+}
+
 // names lists a plan's runs.
 func names(t *testing.T, p *Plan) []string {
 	var all []string

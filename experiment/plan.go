@@ -192,7 +192,7 @@ func (r *Planned) settle(given []Assignment) error {
 	more = append(more, fmt.Sprintf("train.eval_every=%d", every), "train.keep=1")
 	r.Settings = append(texts(given), more...)
 	folder := filepath.ToSlash(filepath.Join(p.out, runsFolder, r.Name))
-	if r.Run, err = p.parse(given, append(more, "name="+r.Name, "out="+folder)...); err != nil {
+	if r.Run, err = p.parse(given, append(more, "name="+r.Name, fmt.Sprintf("out=%q", folder))...); err != nil {
 		return err
 	}
 	text, err := r.Run.Canonical()

@@ -39,8 +39,11 @@ const measureFor = 300 * time.Millisecond
 // log. If there are none, it times a few training steps of each different model on random tokens,
 // and adds a third of a step for each batch to evaluate. It leaves out the time to read the text
 // and to write checkpoints. If rates are searched, it counts three for each point, the smallest
-// possible number.
-func (p *Plan) Predict(ctx context.Context, jobs int) (*Prediction, error) {
+// possible number. With only, it predicts the runs of these series alone.
+func (p *Plan) Predict(ctx context.Context, jobs int, only ...string) (*Prediction, error) {
+	if err := p.checkOnly(only); err != nil {
+		return nil, err
+	}
 	if _, err := p.readLog(); err != nil {
 		return nil, err
 	}
@@ -54,6 +57,9 @@ func (p *Plan) Predict(ctx context.Context, jobs int) (*Prediction, error) {
 	steps := map[string]float64{} // seconds, by model
 	busy := make([]float64, out.Jobs)
 	for _, c := range p.cells {
+		if len(only) > 0 && !slices.Contains(only, c.series) {
+			continue
+		}
 		s, err := c.state()
 		if err != nil {
 			return nil, err

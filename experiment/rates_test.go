@@ -134,6 +134,7 @@ func TestBracketInReports(t *testing.T) {
 	r = l.Report(log)
 	assert.Equal(t, r.Runs, r.Done, "where all diverge there is nothing to be made")
 	assert.Regexp(t, `\nb .* 1, 1 diverged +- +-\n`, r.Text())
+	assert.Regexp(t, `\nb +- +no: at the end of what is tried +- at 0\.01,`, r.Text(), "no rate is the best")
 }
 
 // TestFreshSeeds: with first_seed: 1 the runs of seed 0, which choose the rate, are in no score,

@@ -133,9 +133,17 @@ func (r *Results) ratesTable() figure.Table {
 		for _, r := range c.tried {
 			losses = append(losses, fmt.Sprintf("%s at %g", r.Loss.Text("%.3f"), r.Rate))
 		}
-		t.Row(c.Name(), fmt.Sprintf("%g", c.best), inside, strings.Join(losses, ", "))
+		t.Row(c.Name(), c.bestText(), inside, strings.Join(losses, ", "))
 	}
 	return t
+}
+
+// bestText formats the best rate so far; "-" if there is none, as where all runs diverged.
+func (s state) bestText() string {
+	if s.best == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%g", s.best)
 }
 
 // sideBySide says which seconds were measured while other runs were training.

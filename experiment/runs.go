@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -39,7 +38,7 @@ func ReadRuns(zoo models.Zoo, folders []string) (all []Run, warnings []string, e
 		if first == nil {
 			first = run
 		}
-		if !reflect.DeepEqual(first.Data, run.Data) {
+		if dataKey(first) != dataKey(run) {
 			warnings = append(warnings, fmt.Sprintf("%s: its config has another data section than that of %s: losses on different text cannot be compared", r.Folder,
 				folders[0]))
 		}

@@ -2,12 +2,15 @@ package experiment
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/experimenttest"
 	"github.com/residua-go/residua/models"
@@ -80,6 +83,27 @@ func TestReadRunsWarnsOfOtherText(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, warnings, 1)
 	assert.Contains(t, warnings[0], b+": its config has another data section than that of "+a)
+}
+
+// TestReadRunsOfOneTokenizer: runs whose tokenizer's file is gone read text by copies of it in
+// their own folders, which is the same text, and no difference of their configs.
+func TestReadRunsOfOneTokenizer(t *testing.T) {
+	dir, text := t.TempDir(), experimenttest.Text(t)
+	tokenizer := filepath.Join(dir, "tokenizer.json")
+	content, err := data.TokenizerJSON("bytes")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(tokenizer, content, 0o644))
+	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	for _, folder := range []string{a, b} {
+		trainRun(t, append(text, fmt.Sprintf("data.tokenizer=%q", tokenizer)), folder, experimenttest.Vector, 0)
+	}
+	require.NoError(t, os.Remove(tokenizer))
+	all, warnings, err := ReadRuns(models.Standard(), []string{a, b})
+	require.NoError(t, err)
+	assert.Empty(t, warnings)
+	differences, err := configTable(all)
+	require.NoError(t, err)
+	assert.Empty(t, differences.Rows)
 }
 
 func TestReadRunsRefusesOtherFolders(t *testing.T) {

@@ -31,14 +31,8 @@ type Options struct {
 // save their state. The number of runs at a time changes no bit of a result. The folder is locked,
 // so that a second experiment cannot run in it.
 func (p *Plan) Train(ctx context.Context, o Options) error {
-	var names []string
-	for _, s := range p.series {
-		names = append(names, s.Name)
-	}
-	for _, name := range o.Only {
-		if !slices.Contains(names, name) {
-			return setupErrorf("only: want series of %s, got %q", strings.Join(names, ", "), name)
-		}
+	if err := p.checkOnly(o.Only); err != nil {
+		return err
 	}
 	if err := p.disk.MakeFolder(p.out); err != nil {
 		return setupError(err)
@@ -65,6 +59,20 @@ func (p *Plan) Train(ctx context.Context, o Options) error {
 	}
 	w := &work{plan: p, Options: o, file: file, running: map[string]bool{}, done: make(chan outcome), corpora: corpora{}, began: time.Now()}
 	return w.run(ctx)
+}
+
+// checkOnly returns an error unless all names are series of the experiment.
+func (p *Plan) checkOnly(only []string) error {
+	var names []string
+	for _, s := range p.series {
+		names = append(names, s.Name)
+	}
+	for _, name := range only {
+		if !slices.Contains(names, name) {
+			return setupErrorf("only: want series of %s, got %q", strings.Join(names, ", "), name)
+		}
+	}
+	return nil
 }
 
 // work is an experiment in progress.

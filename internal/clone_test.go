@@ -24,6 +24,10 @@ func TestAround(t *testing.T) {
 	}
 	source := write("the source", "module "+clone.Module+"\n")
 	assert.Equal(t, source, clone.Around(source))
+	windows := write("a checkout of Windows", "module "+clone.Module+"\r\n\r\ngo 1.26\r\n")
+	assert.Equal(t, windows, clone.Around(windows))
+	fork := write("a fork", "module "+clone.Module+"/v2\n")
+	assert.Empty(t, clone.Around(fork))
 	require.NoError(t, os.Mkdir(filepath.Join(source, "zoo"), 0o777))
 	assert.Equal(t, source, clone.Around(filepath.Join(source, "zoo")))
 	for i, row := range []struct {

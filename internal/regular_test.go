@@ -42,7 +42,7 @@ func TestPointersAreNotOpened(t *testing.T) {
 // TestReadText: other kinds of files are no text, and a byte order mark is none of it.
 func TestReadText(t *testing.T) {
 	for content, want := range map[string]string{
-		"GGUF\x03\x00":                 "want text, but it is a GGUF file",
+		"GGUF\x03\x00":                 "want text, but it is a GGUF file of llama.cpp's, which holds a whole model: name the file itself by -checkpoint",
 		"PK\x03\x04\x14":               "want text, but it is a zip archive",
 		"PK\x05\x06\x00":               "want text, but it is an empty zip archive",
 		"\x1f\x8b\x08":                 "want text, but it looks compressed by gzip",

@@ -114,6 +114,7 @@ func TestTextIsScoredWhole(t *testing.T) {
 	assert.InEpsilon(t, mean(tokens[:16])*16+mean5(t, p, other)*5, short.Loss*21, 1e-5)
 	assert.Equal(t, 3, evaluate(t, p, pretrained.EvaluateOptions{Data: []string{write(t, "abc.txt", "abc")}}).Tokens, "shorter than a window")
 	assert.Equal(t, 7, evaluate(t, p, pretrained.EvaluateOptions{Tokens: 7}).Tokens, "of the validation split")
+	assert.Equal(t, 230, evaluate(t, p, pretrained.EvaluateOptions{Tokens: 230}).Tokens, "more than the run's 200")
 }
 
 func mean(tokens []eval.Token) float64 {

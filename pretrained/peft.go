@@ -53,6 +53,15 @@ type peftSettings struct {
 	Ranks    map[string]any `json:"rank_pattern"`
 	Alphas   map[string]any `json:"alpha_pattern"`
 	LoraBias bool           `json:"lora_bias"`
+	Init     any            `json:"init_lora_weights"`
+	Invoked  []int          `json:"alora_invocation_tokens"`
+}
+
+// keepsBase tells whether the adapters began without changing the base's own weights, as those of
+// PiSSA, CorDA, OLoRA and LoftQ do when peft loads them, too.
+func (c peftSettings) keepsBase() bool {
+	name, isText := c.Init.(string)
+	return !isText || slices.Contains([]string{"gaussian", "eva", "orthogonal"}, strings.ToLower(name))
 }
 
 // check refuses what is not a sum of the weight and one product of low rank.
@@ -70,6 +79,11 @@ func (c peftSettings) check() error {
 		return layers.Setting("modules_to_save", "want none, got %q", c.Whole)
 	case len(c.Ranks)+len(c.Alphas) > 0:
 		return layers.Setting("rank_pattern", "want one rank and one alpha for all modules, got several")
+	case !c.keepsBase():
+		return layers.Setting("init_lora_weights", "want true, gaussian, eva or orthogonal, got %q, with which the base's weights are others, too: "+
+			"save the adapters converted, by save_pretrained's path_initial_model_for_weight_conversion", c.Init)
+	case len(c.Invoked) > 0:
+		return layers.Setting("alora_invocation_tokens", "want none, got %v: adapters of some tokens alone are not read", c.Invoked)
 	}
 	return nil
 }
@@ -145,6 +159,9 @@ func (l *Lora) read(on *Model, tensors []checkpoint.Tensor, rank int, scale floa
 			continue
 		}
 		l.Values[a.Name+graph.AdapterB] = transposed(modules[at].ordered(values, rank, false), a.Width, rank)
+	}
+	if first := len(l.Adapters); len(l.Values) != 2*first {
+		return errors.Errorf("want %s and %s of each weight, got %d and %d: a part of the file is missing", peftA, peftB, first, len(l.Values)-first)
 	}
 	return nil
 }

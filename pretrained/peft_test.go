@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,6 +148,8 @@ func TestPEFTRefuses(t *testing.T) {
 		"modules_to_save: want none":        {"modules_to_save": []string{"lm_head"}},
 		"rank_pattern: want one rank":       {"rank_pattern": map[string]int{"q_proj": 4}},
 		"r: want >= 1, got 0":               {"r": 0},
+		"init_lora_weights: want":           {"init_lora_weights": "pissa_niter_16"},
+		"alora_invocation_tokens: want":     {"alora_invocation_tokens": []int{1, 2}},
 		"want shape [2, in] for .lora_A":    {"r": 2},
 		"name it by -base":                  {"base_model_name_or_path": "Some/Model"},
 	} {
@@ -155,7 +158,7 @@ func TestPEFTRefuses(t *testing.T) {
 	}
 	_, err := pretrained.Open(writePEFT(t, base, file.Tensors, 3, false, func(string) bool { return true }, nil))
 	assert.ErrorContains(t, err, "model.embed_tokens: it is a table, a norm or an unembedding, and cannot have an adapter")
-	folder := writePEFT(t, "Some/Model", file.Tensors, 3, false, queries, map[string]any{"use_rslora": true})
+	folder := writePEFT(t, "Some/Model", file.Tensors, 3, false, queries, map[string]any{"use_rslora": true, "init_lora_weights": "gaussian", "alora_invocation_tokens": nil})
 	m, err := pretrained.OpenOn(folder, base)
 	require.NoError(t, err)
 	assert.InDelta(t, 6/math.Sqrt(3), m.Lora.Adapters[0].Scale, 1e-12)
@@ -163,6 +166,13 @@ func TestPEFTRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, "want adapters, which change the model")
 	_, err = open(t, base).Export("peft", t.TempDir(), pretrained.ExportOptions{})
 	assert.ErrorContains(t, err, "want a model with adapters")
+	whole, err := checkpoint.ReadTensors(filepath.Join(folder, "adapter_model.safetensors"))
+	require.NoError(t, err)
+	seconds := slices.DeleteFunc(whole.Tensors, func(t checkpoint.Tensor) bool { return strings.HasSuffix(t.Name, "lora_A.weight") })
+	half := writePEFT(t, base, nil, 3, false, queries, nil)
+	require.NoError(t, checkpoint.WriteTensors(filepath.Join(half, "adapter_model.safetensors"), seconds, nil))
+	_, err = pretrained.Open(half)
+	assert.ErrorContains(t, err, "want .lora_A.weight and .lora_B.weight of each weight, got 0 and ")
 	_, err = pretrained.OpenOn(folder, reference("gpt2-hf"))
 	assert.ErrorContains(t, err, "want adapters of the model's weights [c_attn c_fc c_proj] alone")
 }

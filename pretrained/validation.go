@@ -19,7 +19,10 @@ func (m *Model) validation(ctx context.Context, o EvaluateOptions) (*eval.Text, 
 	if m.Data.Source == nil {
 		return nil, errors.Wrap(ErrNoCorpus, m.Source.ModelPath)
 	}
-	tokens, err := m.runTokens()
+	tokens, err := o.Tokens, error(nil)
+	if tokens == 0 {
+		tokens, err = m.runTokens()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -26,11 +26,11 @@ func Changes(before, after *Run) ([]string, error) {
 // Differences lists the differences between two configs. It leaves out the folder, and values that
 // follow from other keys in both configs.
 func Differences(before, after *Run) ([]Difference, error) {
-	old, err := leavesOf(before)
+	old, err := leavesOf(before.asGiven())
 	if err != nil {
 		return nil, err
 	}
-	now, err := leavesOf(after)
+	now, err := leavesOf(after.asGiven())
 	if err != nil {
 		return nil, err
 	}

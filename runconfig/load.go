@@ -1,6 +1,7 @@
 package runconfig
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
@@ -37,7 +38,8 @@ func LoadContext(ctx context.Context, zoo models.Zoo, file string, sets []string
 	return Parse(zoo, name, text, sets)
 }
 
-// Read returns a config's text and the name to pass to Parse; it finds the config as Load does.
+// Read returns a config's text, without its byte order mark, and the name to pass to Parse; it
+// finds the config as Load does.
 func Read(ctx context.Context, file string) (name string, text []byte, err error) {
 	base := filepath.Base(file)
 	extension := filepath.Ext(base)
@@ -111,5 +113,5 @@ func readBounded(file string) ([]byte, error) {
 	if what := regular.Kind(text); what != "" {
 		return nil, errors.Errorf("config: want a YAML file, got %s: %s", file, what)
 	}
-	return text, errors.Wrap(err, "config: want a YAML file")
+	return bytes.TrimPrefix(text, []byte(regular.ByteOrderMark)), errors.Wrap(err, "config: want a YAML file")
 }

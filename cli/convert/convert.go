@@ -11,6 +11,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/internal/commandline"
+	"github.com/residua-go/residua/internal/settings"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
 )
@@ -56,6 +57,7 @@ type call struct {
 	Format string `yaml:"format" help:"write the format <NAME>, one of those below"`
 	pretrained.ExportOptions
 	Adopt string `yaml:"adopt" help:"take over parameters that another program has changed in model <FILE>: check them, write its digest anew; with no other flag"`
+	Given settings.Given
 }
 
 // Help returns the help texts that are too long for tags, by key.
@@ -95,8 +97,8 @@ func (c *call) run(_ context.Context, out commandline.Output) error {
 
 // adopt carries out -adopt.
 func (c *call) adopt(out commandline.Output) error {
-	if c.Path != "" || c.Out != "" || c.Format != "" {
-		return commandline.Usagef("-adopt: want it alone, got it with -checkpoint, -out or -format")
+	if others := slices.DeleteFunc(slices.Clone(c.Given), func(name string) bool { return name == "adopt" }); len(others) > 0 {
+		return commandline.Usagef("-adopt: want it alone, got it with -%s", strings.Join(others, " and -"))
 	}
 	if err := pretrained.Adopt(c.zoo, c.Adopt); err != nil {
 		return commandline.Usage(errors.Wrap(err, "-adopt"))

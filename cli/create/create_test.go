@@ -71,6 +71,12 @@ func TestSource(t *testing.T) {
 	_, work, err = c.moduleFiles(filepath.Join(t.TempDir(), "decay"))
 	require.NoError(t, err)
 	assert.False(t, work)
+	c.Source = t.TempDir() // as git checks it out on Windows
+	require.NoError(t, os.WriteFile(filepath.Join(c.Source, "go.mod"), []byte("module "+clone.Module+"\r\n\r\ngo 1.26.0\r\n"), 0o666))
+	require.NoError(t, os.WriteFile(filepath.Join(c.Source, "go.sum"), nil, 0o666))
+	files, _, err = c.moduleFiles("decay")
+	require.NoError(t, err)
+	assert.Regexp(t, `^module decay\n\ngo 1\.26\.0\n\nrequire [^\r]*$`, string(files["go.mod"]))
 }
 
 // TestReleases: a program that is a release asks for that, one of a working tree for the source.

@@ -43,7 +43,8 @@ func (c *call) moduleFiles(dir string) (files map[string][]byte, work bool, err 
 	if err != nil {
 		return nil, false, err
 	}
-	rest := toolLine.ReplaceAllString(strings.TrimPrefix(string(text), "module "+clone.Module+"\n"), "")
+	_, rest, _ := strings.Cut(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n") // after its first line, module
+	rest = toolLine.ReplaceAllString(rest, "")
 	mod := fmt.Sprintf("module %s\n%s\nrequire %s v0.0.0\n\nreplace %s => %s\n", c.Stream, rest, clone.Module, clone.Module, quoted(from))
 	_, err = os.Stat(filepath.Join(source, "go.work"))
 	return map[string][]byte{"go.mod": []byte(mod), "go.sum": sums}, err == nil && within(from), nil

@@ -125,7 +125,7 @@ func (c *call) folder() string {
 
 // predict carries out -plan.
 func (c *call) predict(ctx context.Context, plan *experiment.Plan, out commandline.Output) error {
-	p, err := plan.Predict(ctx, c.Jobs)
+	p, err := plan.Predict(ctx, c.Jobs, c.Only...)
 	if err != nil {
 		return err
 	}

@@ -29,12 +29,12 @@ type presetFit struct {
 }
 
 // runFit carries out -memory -fit.
-func (c *call) runFit(out commandline.Output) error {
+func (c *call) runFit(out commandline.Output, presets []models.Preset) error {
 	if err := commandline.CheckDevice(c.Device, c.Precision); err != nil {
 		return err
 	}
 	bytes := int(c.Fit * 1e9)
-	return show(c, out, c.zoo.Presets(), func(p models.Preset, s models.Spec) (line presetFit, err error) {
+	return show(c, out, presets, func(p models.Preset, s models.Spec) (line presetFit, err error) {
 		line = presetFit{Name: p.Name, Seq: s.Seq, Decoding: c.training.decoding(s, bytes)}
 		if line.Training, err = c.training.largest(s, bytes, true); err == nil {
 			line.Inference, err = c.training.largest(s, bytes, false)

@@ -35,11 +35,11 @@ type presetMemory struct {
 }
 
 // runMemory carries out -memory.
-func (c *call) runMemory(out commandline.Output) error {
+func (c *call) runMemory(out commandline.Output, presets []models.Preset) error {
 	if err := commandline.CheckDevice(c.Device, c.Precision); err != nil {
 		return err
 	}
-	return show(c, out, c.zoo.Presets(), func(p models.Preset, s models.Spec) (presetMemory, error) {
+	return show(c, out, presets, func(p models.Preset, s models.Spec) (presetMemory, error) {
 		m, err := c.training.plan(s, true)
 		return presetMemory{p.Name, c.Batch, s.Seq, m, m.Total()}, err
 	}, memoryTable)

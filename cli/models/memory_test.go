@@ -115,4 +115,10 @@ func TestMemoryJSON(t *testing.T) {
 	for _, l := range lines {
 		require.Equal(t, l.Memory.Total(), l.Total, l.Name)
 	}
+	for _, list := range [][]string{{"-memory"}, {"-memory", "-fit", "1"}} {
+		got = clitest.Call(Command(models.Standard()), append(list, "-json", "-preset", "quickstart")...)
+		require.NoError(t, json.Unmarshal([]byte(got.Stdout), &lines), got.Stderr)
+		require.Len(t, lines, 1, "of one preset")
+		require.Equal(t, "quickstart", lines[0].Name)
+	}
 }

@@ -39,25 +39,23 @@ type call struct {
 	Residuals bool    `yaml:"residuals" help:"list instead the residual streams: what A_res, B_up and A_down of h' = A_res h + B_up F(A_down h) are in each"`
 	Memory    bool    `yaml:"memory" help:"list instead the memory, in MB of 1e6 bytes, that training each preset takes"`
 	Fit       float64 `yaml:"fit" min:"0" max:"1e6" help:"list instead the largest batches of training and inference in <GB> gigabytes of 1e9 bytes"`
-	Preset    string  `yaml:"preset" help:"list instead the parameters and activations of preset <NAME>, with shapes"`
+	Preset    string  `yaml:"preset" help:"list the parameters and activations of preset <NAME>, with shapes; with -memory or -fit list it alone"`
 	training
 	JSON bool `yaml:"json" help:"write a JSON array, with parameters, FLOPs and bytes as whole numbers"`
 }
 
 func (c *call) run(_ context.Context, out commandline.Output) error {
+	presets, err := c.presets()
 	switch {
+	case err != nil:
+		return err
 	case c.Residuals:
 		return c.runResiduals(out)
 	case c.Fit != 0:
-		return c.runFit(out)
+		return c.runFit(out, presets)
 	case c.Memory:
-		return c.runMemory(out)
-	}
-	presets, err := c.presets()
-	if err != nil {
-		return err
-	}
-	if c.Preset != "" {
+		return c.runMemory(out, presets)
+	case c.Preset != "":
 		return show(c, out, presets, newPresetTensors, tensorsTable)
 	}
 	return show(c, out, presets, newPreset, table)

@@ -115,7 +115,8 @@ func (c *call) run(ctx context.Context, out commandline.Output) error {
 // config returns the config of one of the tour's runs.
 func (c *call) config(name string, steps int, model []string) (*runconfig.Run, error) {
 	sets := append([]string{
-		"name=" + name, "out=" + filepath.ToSlash(filepath.Join(c.Out, name)), fmt.Sprintf("seed=%d", c.Seed), fmt.Sprintf("device.threads=%d", c.Threads),
+		"name=" + name, fmt.Sprintf("out=%q", filepath.ToSlash(filepath.Join(c.Out, name))), fmt.Sprintf("seed=%d", c.Seed),
+		fmt.Sprintf("device.threads=%d", c.Threads),
 		fmt.Sprintf("train.steps=%d", steps), fmt.Sprintf("train.eval_every=%d", part(steps, 5)), "train.checkpoint_every=0",
 		fmt.Sprintf("train.log_norms=%d", part(steps, 10)), fmt.Sprintf("sample.every=%d", part(steps, 4)), "sample.tokens=200",
 		fmt.Sprintf("sample.prompt=%q", c.prompt),

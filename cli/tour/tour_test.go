@@ -25,7 +25,7 @@ import (
 
 // TestPairsCostTheSame: of each size, both models' tokens cost the same to 1%, and sizes grow.
 func TestPairsCostTheSame(t *testing.T) {
-	c := &call{zoo: models.Standard(), Out: "tour"}
+	c := &call{zoo: models.Standard(), Out: "tour #2"}
 	last := 0.0
 	for _, s := range sizes {
 		pair, err := c.pair(s, 10)
@@ -34,6 +34,7 @@ func TestPairsCostTheSame(t *testing.T) {
 		assert.Less(t, math.Abs(a-b)/a, 0.01, "%v: %g and %g FLOPs a token", s, a, b)
 		assert.Equal(t, []string{"matrix", "vector"}, []string{pair[0].Spec().Stream.Name(), pair[1].Spec().Stream.Name()})
 		assert.Equal(t, pair[0].StepTokens(), pair[1].StepTokens())
+		assert.Equal(t, "tour #2/rmt", pair[0].Out)
 		assert.Greater(t, a, 1.5*last)
 		last = a
 	}

@@ -89,6 +89,8 @@ func (c *call) load(ctx context.Context) (*runconfig.Run, error) {
 	switch {
 	case c.DryRun && (c.Fork != "" || c.Resume != string(trainer.ResumeNone)):
 		return nil, commandline.Usagef("-dry-run: want neither -resume nor -fork with it: it says what the whole run takes")
+	case c.DryRun && c.JSON:
+		return nil, commandline.Usagef("-json: want it without -dry-run, which makes no steps and writes a line of text")
 	case c.Config == "":
 		return nil, commandline.Usagef("-config: want a YAML file or a built-in config, as in -config quickstart, got nothing (train -configs lists them)")
 	}

@@ -19,6 +19,14 @@ func conditionals(template string) string {
 	})
 }
 
+// besideTag matches a tag's end and the space up to another tag, with the character after its {%
+// or {#; a - at either side strips the space.
+var besideTag = regexp.MustCompile(`([^-](?:\}\}|%\}|#\})[ \t]+\{[%#])([^-+])`)
+
+// spaced marks the tags before which there is space and another tag. gonja strips such space as if
+// the line began there.
+func spaced(template string) string { return besideTag.ReplaceAllString(template, "$1+$2") }
+
 // inner rewrites the conditionals in the groups of an expression, not in the expression itself.
 func inner(expression string) string {
 	var out strings.Builder

@@ -65,7 +65,7 @@ func Render(r Request) (text string, err error) {
 	}
 	settings := config.New()
 	settings.TrimBlocks, settings.LeftStripBlocks = true, true
-	template, err := exec.NewTemplate(root, settings, alone(conditionals(r.Template)), environment(&o, r.Now))
+	template, err := exec.NewTemplate(root, settings, alone(conditionals(spaced(r.Template))), environment(&o, r.Now))
 	if err != nil {
 		return "", complaint(err)
 	}

@@ -46,6 +46,24 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
+// TestSpaceBeforeATag: it is stripped if the line has nothing before it, and otherwise kept.
+func TestSpaceBeforeATag(t *testing.T) {
+	for template, want := range map[string]string{
+		"{{ 'a' }} {% if true %}x{% endif %}":                                      "a x",
+		"{% for i in [1, 2] %}{{ i }} {% endfor %}.":                               "1 2 .",
+		"{% if true %} {% endif %}.":                                               " .",
+		"{{ 'a' }} \t{# a comment #}b":                                             "a \tb",
+		"{{ 'a' }} {%- if true %}x{% endif %}{{ 'b' -}} {% if true %}y{% endif %}": "axby",
+		"{{ 'a' }} {%+ if true %}x{% endif %}":                                     "a x",
+		"{% if true %}\n  {% if true %}x{% endif %}\n  {% endif %}y":               "xy",
+		"a\n  {% if true %}x {% endif %}y":                                         "a\nx y",
+	} {
+		text, err := Render(Request{Template: template, Messages: []byte("[]"), Now: now})
+		require.NoError(t, err)
+		assert.Equal(t, want, text, template)
+	}
+}
+
 // TestJSONOfEscapes: tojson writes line separators as they are and keeps a text that looks like
 // their escapes, as Python's json.dumps with ensure_ascii=False does.
 func TestJSONOfEscapes(t *testing.T) {

@@ -19,11 +19,14 @@ type Template struct {
 	Tokens map[string]string // bos_token, eos_token and others of tokenizer_config.json
 }
 
+// maxConfig bounds the size of a tokenizer_config.json; Gemma 3's has 1.2 MB.
+const maxConfig = 64 << 20
+
 // ReadTemplate returns the template in a model's folder, nil if there is none: chat_template.jinja,
 // or chat_template in tokenizer_config.json, of several the default.
 func ReadTemplate(folder string) (*Template, error) {
 	path := filepath.Join(folder, "tokenizer_config.json")
-	text, err := regular.Read(path, 1<<20)
+	text, err := regular.Read(path, maxConfig)
 	if errors.Is(err, os.ErrNotExist) {
 		text, err = []byte("{}"), nil
 	}

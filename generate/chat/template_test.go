@@ -21,6 +21,7 @@ func TestReadTemplate(t *testing.T) {
 		{`{"chat_template": "one", "bos_token": {"content": "<s>", "lstrip": false}, "eos_token": "</s>"}`, "", "one"},
 		{`{"chat_template": [{"name": "tool_use", "template": "x"}, {"name": "default", "template": "two"}]}`, "", "two"},
 		{`{"chat_template": "one", "bos_token": "<s>", "eos_token": "</s>"}`, "three", "three"},
+		{`{"chat_template": "one", "bos_token": "<s>", "eos_token": "</s>"}` + strings.Repeat(" ", 1_200_000), "", "one"}, // as long as Gemma 3's
 	} {
 		dir := t.TempDir()
 		for name, text := range map[string]string{"tokenizer_config.json": c.config, "chat_template.jinja": c.file} {

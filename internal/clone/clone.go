@@ -49,5 +49,6 @@ func replacement(dir string) string {
 // Is tells whether a folder has Residua's go.mod.
 func Is(dir string) bool {
 	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	return err == nil && strings.HasPrefix(string(text), "module "+Module+"\n")
+	first, _, _ := strings.Cut(string(text), "\n")
+	return err == nil && strings.TrimSuffix(first, "\r") == "module "+Module // git on Windows may end lines by \r\n
 }

@@ -34,7 +34,7 @@ func Kind(start []byte) string {
 	return ""
 }
 
-const isGGUF = "it is a GGUF file of llama.cpp's, which Residua writes but does not read: take the model that it was made from"
+const isGGUF = "it is a GGUF file of llama.cpp's, which holds a whole model: name the file itself by -checkpoint"
 
 // checkPointer returns an error if a file is a Git LFS pointer, which is never what is wanted.
 func checkPointer(f *os.File) error {
