@@ -194,7 +194,7 @@ func TestTheCards(t *testing.T) {
 }
 
 // TestTheAdvantageDoesNotLast: what README.md, docs/experiments.md and docs/log.md say of longer
-// training is in the logs and the reports of parts 8A and 8B.
+// training is in the logs and the reports of parts 8A, 8B and 8D.
 func TestTheAdvantageDoesNotLast(t *testing.T) {
 	atRoot(t)
 	short, long, longer := chosenLosses(t, "lasting-muon-16"), chosenLosses(t, "lasting-muon-32"), chosenLosses(t, "lasting-muon-35")
@@ -236,6 +236,9 @@ func TestTheAdvantageDoesNotLast(t *testing.T) {
 	for i, length := range []string{"one unit", "four", "16"} {
 		assert.Contains(t, log, fmt.Sprintf("%s after %s (%s)", fading[i][1], length, fading[i][2]))
 	}
+	one, eight := chosenLosses(t, "lasting-modern"), chosenLosses(t, "lasting-modern-8")
+	assert.Contains(t, unwrapped(t, "docs/experiments.md"), fmt.Sprintf("the RMT ends %s nats above the transformer after 0.7 million bytes and %s below it after 5.6 million",
+		estimate(above(one["rmt-modern"], one["modern"], 3)), estimate(above(eight["modern"], eight["rmt-modern"], 3))))
 	for i, length := range []string{"one unit", "four", "16", "32"} {
 		assert.Contains(t, log, fmt.Sprintf("%s after %s (%s)", ratios[i][1], length, ratios[i][2]))
 	}
