@@ -53,8 +53,7 @@ func (m *Model) Evaluate(ctx context.Context, o EvaluateOptions) (eval.Score, er
 
 // LoadText returns the text that o names: o.Data or, without it, the validation split of the
 // model's run, of which it takes as many tokens as the run evaluates unless o.Tokens says another
-// number.
-// All its errors are about the call or about what it names.
+// number. All its errors are about the call or about what it names.
 func (m *Model) LoadText(ctx context.Context, o EvaluateOptions) (*eval.Text, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ func (c peftSettings) check() error {
 	case len(c.Ranks)+len(c.Alphas) > 0:
 		return layers.Setting("rank_pattern", "want one rank and one alpha for all modules, got several")
 	case !c.keepsBase():
-		return layers.Setting("init_lora_weights", "want true, gaussian, eva or orthogonal, got %q, with which the base's weights are others, too: "+
+		return layers.Setting("init_lora_weights", "want true, gaussian, eva or orthogonal, got %q, which changes the base's weights, too: "+
 			"save the adapters converted, by save_pretrained's path_initial_model_for_weight_conversion", c.Init)
 	case len(c.Invoked) > 0:
 		return layers.Setting("alora_invocation_tokens", "want none, got %v: adapters of some tokens alone are not read", c.Invoked)

@@ -43,10 +43,10 @@ type metricsLog struct {
 
 	training, validation spikes
 	stuck                stuck
-	spikes               int  // that there was news of
+	spikes               int  // that the run has warned of
 	lastSpike            int  // the step at which the last one began
-	high                 int  // the step since which losses have been far above those before
-	counted              bool // as a spike
+	high                 int  // the step at which losses last rose far above those before
+	counted              bool // whether that rise is one of the spikes
 }
 
 // newMetricsLog returns a log without lines, for a run with a vocabulary and a number of steps.

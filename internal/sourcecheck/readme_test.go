@@ -236,9 +236,15 @@ func TestTheAdvantageDoesNotLast(t *testing.T) {
 	for i, length := range []string{"one unit", "four", "16"} {
 		assert.Contains(t, log, fmt.Sprintf("%s after %s (%s)", fading[i][1], length, fading[i][2]))
 	}
+	assert.Contains(t, log, fmt.Sprintf("falls from %s after four units to %s and %s,", own[0][1], own[1][1], own[2][1]))
 	one, eight := chosenLosses(t, "lasting-modern"), chosenLosses(t, "lasting-modern-8")
-	assert.Contains(t, unwrapped(t, "docs/experiments.md"), fmt.Sprintf("the RMT ends %s nats above the transformer after 0.7 million bytes and %s below it after 5.6 million",
-		estimate(above(one["rmt-modern"], one["modern"], 3)), estimate(above(eight["modern"], eight["rmt-modern"], 3))))
+	behind, ahead := estimate(above(one["rmt-modern"], one["modern"], 3)), estimate(above(eight["modern"], eight["rmt-modern"], 3))
+	assert.Contains(t, unwrapped(t, "docs/experiments.md"), "the RMT ends "+behind+" nats above the transformer after 0.7 million bytes and "+ahead+" below it after 5.6 million")
+	assert.Contains(t, log, behind+" above it, and ")
+	assert.Contains(t, log, ahead+" below it, in each of the three seeds")
+	modern := ratiosOf(t, "lasting-modern-8", "modern")
+	require.Len(t, modern, 2)
+	assert.Contains(t, log, fmt.Sprintf("rise from %s to %s ", modern[0][1], modern[1][1]))
 	for i, length := range []string{"one unit", "four", "16", "32"} {
 		assert.Contains(t, log, fmt.Sprintf("%s after %s (%s)", ratios[i][1], length, ratios[i][2]))
 	}
